@@ -1,8 +1,8 @@
-//! Administration: what the operator, an account's admins and department heads may see and change, and what every member
-//! may read.
+//! Administration: what the operator, an account's admins and department heads may see and change, and what every
+//! member may read.
 //!
-//! Who may call is decided here, once per act: the operator everything, an admin its own account, a head the members and
-//! keys of its department. Every member reads what it sees in the project of its key, and what is in its own name.
+//! Who may call is decided here, once per act: the operator everything, an admin its own account, a head the members
+//! and keys of its department. Every member reads what it sees in the project of its key, and what is in its own name.
 //! Anything in another account behaves as if it did not exist.
 
 mod accounts;

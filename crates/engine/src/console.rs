@@ -1,5 +1,5 @@
-//! The console: a person signs in with a key, and the browser keeps a random value that leads to it. Every request looks the
-//! key up again, so whatever ends the key ends the session at the next click.
+//! The console: a person signs in with a key, and the browser keeps a random value that leads to it. Every request
+//! looks the key up again, so whatever ends the key ends the session at the next click.
 
 mod actions;
 mod because;
@@ -74,8 +74,8 @@ pub struct Visitor {
 }
 
 impl Engine {
-    /// Opens a session with a pasted key or operator's token. Wrong ones are counted together with those of OAuth's page.
-    /// `browser` is what the person will know the session by.
+    /// Opens a session with a pasted key or operator's token. Wrong ones are counted together with those of OAuth's
+    /// page. `browser` is what the person will know the session by.
     pub async fn sign_in(&self, pasted: &str, caller: IpAddr, browser: &str) -> Result<SignedIn, SignInError> {
         // People copy keys together with surrounding whitespace.
         let pasted = pasted.trim();
@@ -147,8 +147,8 @@ impl Engine {
         self.store.purge_console_sessions(self.clock.now()).await
     }
 
-    /// Proves to this session that we wrote a text: what every form carries, so that nobody else's page can send one, and what
-    /// the browser keeps from one page to the next.
+    /// Proves to this session that we wrote a text: what every form carries, so that no other page can send one, and
+    /// what the browser keeps from one page to the next.
     pub fn seal_console(&self, value: &str, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(mac(value, text).finalize().into_bytes())
     }

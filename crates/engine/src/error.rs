@@ -19,7 +19,8 @@ pub enum CallError {
     /// An argument is wrong; the text says which and how.
     #[error("{0}")]
     Argument(String),
-    /// The guard rejected it. The answer names no rule and no score, only a reference by which an admin finds the refusal.
+    /// The guard rejected it. The answer names no rule and no score, only a reference by which an admin finds the
+    /// refusal.
     #[error("Memory rejected by Mnemon Guard")]
     Guard { reference: String },
     #[error("project memory limit exceeded")]

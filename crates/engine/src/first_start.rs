@@ -20,8 +20,8 @@ pub struct FirstStart {
 impl Engine {
     /// Creates the operator token if there is none in the configuration or the store. It can't be shown again later.
     ///
-    /// A configured one replaces the one that an earlier start created: that one is removed, so that it does not work again when
-    /// the configuration changes once more.
+    /// A configured one replaces the one that an earlier start created: that one is removed, so that it does not work
+    /// again when the configuration changes once more.
     pub async fn first_operator_token(&self) -> Result<Option<Secret<String>>, StoreError> {
         if self.operator_token.is_some() {
             if self.store.delete_operator_token().await? {

@@ -51,7 +51,8 @@ impl Engine {
     async fn forget_record(&self, ctx: &CallContext, written: &str) -> Result<Vec<RecordId>, CallError> {
         let not_found = || CallError::NotFound(written.to_owned());
         let id: RecordId = written.trim().parse().map_err(|_| not_found())?;
-        // One look-up whatever comes of it, so that storage does the same work for a hidden record as for an absent one.
+        // One look-up whatever comes of it, so that storage does the same work for a hidden record as for an absent
+        // one.
         let found = self.store.find_place(ctx.project(), id).await?;
         let (seq, audience) = found.filter(|(_, audience)| ctx.viewer().sees(audience)).ok_or_else(not_found)?;
         let audit = self.audit(ctx, "record.forget", audit_subject(id, audience));
@@ -73,7 +74,8 @@ impl Engine {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        // Others read the audit log. Of what they can't see it tells that something was forgotten, and not of what source.
+        // Others read the audit log. Of what they can't see it says that something was forgotten, and not from what
+        // source.
         let is_known_to_all = visible.iter().any(|record| record.audience.scope() == Scope::Shared);
         let subject = if is_known_to_all { source_id } else { HIDDEN_SOURCE.to_owned() };
         let audit = self.audit(ctx, "source.forget", subject);

@@ -1,5 +1,5 @@
-//! How many forgotten records a project keeps: twice as many as its plan has records. Beyond that the oldest are purged, so
-//! that saving and forgetting in turn can't fill the disk.
+//! How many forgotten records a project keeps: twice as many as its plan has records. Beyond that the oldest are
+//! purged, so that saving and forgetting in turn can't fill the disk.
 
 use std::collections::HashMap;
 
@@ -35,8 +35,9 @@ impl ForgottenRoom {
 }
 
 impl Engine {
-    /// Makes sure that a project in which `count` records were just forgotten keeps no more than it may. Answers how many of
-    /// the oldest were purged for that. What was forgotten stays forgotten if this fails; the next time makes up for it.
+    /// Makes sure that a project in which `count` records were just forgotten keeps no more than it may. Answers how
+    /// many of the oldest were purged for that. What was forgotten stays forgotten if this fails; the next time makes
+    /// up for it.
     pub(crate) async fn purge_beyond(
         &self,
         project: ProjectId,

@@ -1,5 +1,5 @@
-//! Calls a tool of another system: through `gateway_call`, or under its own name. Both ways reach the same tools, and both
-//! leave an audit row: which tool and the outcome, never the arguments or the answer.
+//! Calls a tool of another system: through `gateway_call`, or under its own name. Both ways reach the same tools, and
+//! both leave an audit row: which tool and the outcome, never the arguments or the answer.
 
 use mnemon_gateway::{ToolResult, UpstreamTool};
 use mnemon_store::{IntegrationRow, ProjectIntegrations, StoreError, ToolRow};
@@ -56,8 +56,8 @@ impl Engine {
         ctx.connection == Connection::Key && split(name).is_some()
     }
 
-    /// The tool that a name means for this caller. Looking it up costs as much as a call, so it takes an admission: unknown
-    /// names count against the limits too.
+    /// The tool that a name means for this caller. Looking it up costs as much as a call, so it takes an admission:
+    /// unknown names count against the limits too.
     pub async fn find_integration_tool(
         &self,
         ctx: &CallContext,

@@ -1,5 +1,5 @@
-//! What the guard's verdict means to an account: the account's mode, and the texts that were released by hand. Saving and
-//! calling other systems both ask here. How admins read and change it is in `admin/guarding.rs`.
+//! What the guard's verdict means to an account: the account's mode, and the texts that were released by hand. Saving
+//! and calling other systems both ask here. How admins read and change it is in `admin/guarding.rs`.
 
 use mnemon_core::{AccountId, ProjectId, to_hex};
 use mnemon_guard::{Field, Verdict};
@@ -43,8 +43,8 @@ pub(crate) const REPORTED: &str = "guard.report";
 /// The audit log's word for a text that was stored with a mark, because the guard was unsure.
 pub(crate) const CAUTIONED: &str = "guard.caution";
 
-/// How many hexadecimal digits of a text's hash make its reference: few enough to read out, and enough that two refusals
-/// of one account do not share them by chance.
+/// How many hexadecimal digits of a text's hash make its reference: few enough to read out, and enough that two
+/// refusals of one account do not share them by chance.
 const REFERENCE_DIGITS: usize = 16;
 
 /// The reference of a refused text: the beginning of its hash, in hex.
@@ -59,9 +59,9 @@ impl Engine {
         Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())
     }
 
-    /// Judges texts that a call brings in: agents read every one of them later. Answers whether the guard is unsure about
-    /// one that is let in. A key whose texts were refused too often waits, whatever it brings: otherwise a refusal and a
-    /// limit would tell it the same.
+    /// Judges texts that a call brings in: agents read every one of them later. Answers whether the guard is unsure
+    /// about one that is let in. A key whose texts were refused too often waits, whatever it brings: otherwise a
+    /// refusal and a limit would reveal the same.
     pub(crate) async fn check_texts(
         &self,
         ctx: &CallContext,
@@ -78,8 +78,8 @@ impl Engine {
         Ok(is_cautioned)
     }
 
-    /// Whether the guard refuses a label: a name, a hash, a path. Every mode refuses these, and a refusal costs what that of
-    /// a saved text costs. The operator has no budget.
+    /// Whether the guard refuses a label: a name, a hash, a path. Every mode refuses these, and a refusal costs what
+    /// that of a saved text costs. The operator has no budget.
     pub(crate) async fn is_refused_label(
         &self,
         ctx: Option<&CallContext>,
@@ -108,8 +108,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a text that the guard found passes anyway: it is released for the project, or the account's mode does not
-    /// reject.
+    /// Whether a text that the guard found passes anyway: it is released for the project, or the account's mode does
+    /// not reject.
     pub(crate) async fn is_let_through(
         &self,
         account: AccountId,

@@ -1,8 +1,8 @@
-//! The search indexes of all workspaces: derived from the log, kept within one byte budget, least recently used out first.
-//! An index can be dropped at any time; the next search builds it again.
+//! The search indexes of all workspaces: derived from the log, kept within one byte budget, least recently used out
+//! first. An index can be dropped at any time; the next search builds it again.
 //!
-//! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it has
-//! followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
+//! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it
+//! has followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
 
 mod loading;
 mod slot;
@@ -30,11 +30,12 @@ pub(crate) use state::to_stored;
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
 
-/// So many long pieces of the log are read and applied at a time. Each takes megabytes until it is applied; hundreds of cold
-/// workspaces that are searched at once would take more memory together than their indexes have.
+/// How many long pieces of the log are read and applied at a time. Each takes megabytes until it is applied; hundreds
+/// of cold workspaces that are searched at once would take more memory together than their indexes have.
 const BUILDERS_MAX: usize = 2;
 
-/// Memory for the records that answers showed: some 30,000 of 250 characters. Where indexes have little, a quarter of that.
+/// Memory for the records that answers showed: some 30,000 of 250 characters. Where indexes have little, a quarter of
+/// that.
 const BODIES_BYTES_MAX: usize = 64 << 20;
 
 type Key = (ProjectId, WorkspaceName);
@@ -108,8 +109,8 @@ impl Indexes {
                     None => return Ok(None),
                 },
             };
-            // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows changes that the
-            // database has lost.
+            // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows
+            // changes that the database has lost.
             if self.can_be_trusted(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
                 return Ok(Some(slot));
             }
@@ -117,9 +118,9 @@ impl Indexes {
         }
     }
 
-    /// Whether the index is not known to be damaged, and knows only changes that are in the log. An index that is ahead of the
-    /// caller has usually followed another call meanwhile, and the log confirms that. If it does not, the end of the log was lost
-    /// in a failover.
+    /// Whether the index is not known to be damaged, and knows only changes that are in the log. An index that is ahead
+    /// of the caller has usually followed another call meanwhile, and the log confirms that. If it does not, the end of
+    /// the log was lost in a failover.
     async fn can_be_trusted(&self, project: ProjectId, slot: &Slot, seq: Seq) -> Result<bool, StoreError> {
         if slot.epoch != self.store.epoch() || slot.is_doubted.load(Ordering::Acquire) {
             return Ok(false);
@@ -131,9 +132,9 @@ impl Indexes {
         Ok(self.store.last_seq(project).await?.is_some_and(|last| applied <= last))
     }
 
-    /// Puts a record that was just saved into its index, if it is loaded. If not, there is nothing to do: the next search builds
-    /// it from the log. Nor does it matter to the save if the log can't be read now: the record is durable, and a search that
-    /// finds the index behind the log reads on by itself.
+    /// Puts a record that was just saved into its index, if it is loaded. If not, there is nothing to do: the next
+    /// search builds it from the log. Nor does it matter to the save if the log can't be read now: the record is
+    /// durable, and a search that finds the index behind the log reads on by itself.
     pub(crate) async fn add_saved(&self, project: ProjectId, name: &WorkspaceName, saved: Saved<'_>) {
         let key = (project, name.clone());
         let resident = self.held.lock().slots.get(&key).cloned();

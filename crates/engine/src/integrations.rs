@@ -1,5 +1,5 @@
-//! Tools of other systems: which are offered, under which names, and how their credentials are kept. The gateway handles
-//! connections and the store handles rows; this module decides what is allowed.
+//! Tools of other systems: which are offered, under which names, and how their credentials are kept. The gateway
+//! handles connections and the store handles rows; this module decides what is allowed.
 //!
 //! A tool is offered if its integration is enabled for the project, the allow-list names it, the upstream marks it
 //! read-only, its description is the pinned one, and the guard accepts its text.
@@ -103,8 +103,8 @@ impl Integrations {
         }
     }
 
-    /// How to reach an integration's upstream, with its credential decrypted. Whether its owner may use the command or host is
-    /// checked each time: the configuration may have changed since the integration was created.
+    /// How to reach an integration's upstream, with its credential decrypted. Whether its owner may use the command or
+    /// host is checked each time: the configuration may have changed since the integration was created.
     pub(crate) fn upstream(&self, owner: Owner, row: &IntegrationRow) -> Result<Upstream, UpstreamError> {
         let Owner { account, project } = owner;
         let target = match &row.address {

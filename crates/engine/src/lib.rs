@@ -1,5 +1,5 @@
-//! What happens: one file per use case (remember, search, forget, validate …), with the decisions about access, limits and
-//! the order of steps. No HTTP, no JSON-RPC, no SQL and no header names live here.
+//! What happens: one file per use case (remember, search, forget, validate …), with the decisions about access, limits
+//! and the order of steps. No HTTP, no JSON-RPC, no SQL and no header names live here.
 //!
 //! To add a use case: a file named after its verb, a method on [`Engine`] that takes the [`CallContext`] first, its
 //! refusals in `error.rs`, and an endpoint in the server that parses, calls it and renders.
@@ -108,7 +108,8 @@ pub struct Engine {
     document_hosts: DocumentHosts,
     oauth: OauthMemory,
     integrations: Arc<Integrations>,
-    /// The operator token from the configuration; one created on the first start is in the store, and counts only without this.
+    /// The operator token from the configuration; one created on the first start is in the store, and counts only
+    /// without this.
     operator_token: Option<CredentialHash>,
 }
 
@@ -171,7 +172,7 @@ impl Engine {
         self
     }
 
-    /// The current time, for whoever shows it.
+    /// The current time, for pages that show it.
     pub fn now(&self) -> mnemon_core::Timestamp {
         self.clock.now()
     }

@@ -1,4 +1,4 @@
-//! Access for programs that can't hold a key: a person pastes a key on our page, and the program gets a token that stands
+//! Access for programs that can't hold a key: a person pastes a key on our page, and the program gets a token that acts
 //! for it. Authorization code with PKCE, public clients, no refresh token.
 //!
 //! Requests are judged here; pages, forms, redirects and JSON belong to the server.
@@ -48,8 +48,8 @@ const FETCHES_MAX: usize = 30;
 const FETCHING_MAX: usize = 16;
 /// How long an ended connection is still listed, and a used code remembered: longer than its token could live.
 const KEPT_AFTER_END: SignedDuration = SignedDuration::from_hours(31 * 24);
-/// How long a client without connections is kept. Anybody can register one, so it goes soon; a client that comes back later
-/// registers again.
+/// How long a client without connections is kept. Anybody can register one, so it goes soon; a client that comes back
+/// later registers again.
 const UNUSED_CLIENT_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// What each node remembers between requests.
@@ -110,8 +110,8 @@ impl Issuer {
 }
 
 impl Engine {
-    /// Counts a wrong key that somebody pasted, or says in how many seconds its address may paste the next one. A right key
-    /// always works: others behind the same address can't lock anybody out.
+    /// Counts a wrong key that somebody pasted, or says in how many seconds its address may paste the next one. A right
+    /// key always works: others behind the same address can't lock anybody out.
     pub(crate) fn count_wrong_key(&self, caller: IpAddr) -> Result<(), u64> {
         self.oauth.wrong_keys.count(caller, self.clock.now())
     }

@@ -1,5 +1,5 @@
-//! How many calls were admitted in the last 60 seconds: exact for this node, and for others as far as they have reported,
-//! which they do every half second.
+//! How many calls were admitted in the last 60 seconds: exact for this node, and for others as far as they have
+//! reported, which they do every half second.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -17,8 +17,8 @@ const HOUR_MICROS: i64 = 3_600_000_000;
 /// Idle windows are removed once per this many admitted calls, so that memory follows use.
 const SWEEP_EVERY: u32 = 4096;
 
-/// How many texts of one key the guard rejects in a minute, on plans with limits. Then the key has to wait, so that probing
-/// the guard is slow. Every node counts for itself.
+/// How many texts of one key the guard rejects in a minute, on plans with limits. Then the key has to wait, so that
+/// probing the guard is slow. Every node counts for itself.
 pub(crate) const REJECTIONS_MAX: u32 = 30;
 
 /// Counts admitted calls per connection and per project. A refused call is not counted.
@@ -188,8 +188,8 @@ impl RateLimiter {
 }
 
 impl Engine {
-    /// Reports admitted calls to the other nodes. Called every half second, so that they lag by at most a second; does nothing
-    /// if there are no others.
+    /// Reports admitted calls to the other nodes. Called every half second, so that they lag by at most a second; does
+    /// nothing if there are no others.
     pub async fn publish_calls(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let windows = self.rates.take_untold(now);

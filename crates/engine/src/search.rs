@@ -109,8 +109,8 @@ impl Engine {
         Ok(self.store.find_places(ctx.project(), ids).await?.into_iter().map(|seq| seq.0).collect())
     }
 
-    /// Judges the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped
-    /// too: the ranking already excluded them, but one more check costs nothing.
+    /// Judges the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are
+    /// dropped too: the ranking already excluded them, but one more check costs nothing.
     async fn judge_hits(&self, ctx: &CallContext, slot: &Slot, hits: &[Hit]) -> Result<Vec<Found>, CallError> {
         let bodies = self.load_bodies(ctx, slot, hits).await?;
         let seen = hits.iter().zip(bodies).filter_map(|(hit, body)| Some((hit, body?)));
@@ -121,7 +121,8 @@ impl Engine {
         Ok(found.map(|((hit, body), judged)| Found { body, status: judged.status(), score: hit.score }).collect())
     }
 
-    /// The ranked records, each at its position: those that an answer showed before from memory, the others from the store.
+    /// The ranked records, each at its position: those that an answer showed before from memory, the others from the
+    /// store.
     async fn load_bodies(
         &self,
         ctx: &CallContext,

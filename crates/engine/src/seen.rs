@@ -1,8 +1,8 @@
-//! Which keys assistants speak with: their last request, of any method, and the program's name for itself. Administration does
-//! not count: who looks at a console must not see itself.
+//! Which keys assistants speak with: their last request, of any method, and the program's name for itself.
+//! Administration does not count: who looks at a console must not see itself.
 //!
-//! A key that was silent is written within a tick of the clock, so that whoever waits for it sees it at once; one that talks is
-//! written with the usage figures.
+//! A key that was silent is written within a tick of the clock, so that somebody who waits for it sees it at once; one
+//! that talks is written with the usage figures.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(crate) struct SeenKeys {
 }
 
 impl Engine {
-    /// Notes a request to the assistants' endpoint, with the program's name and version if the request tells them.
+    /// Notes a request to the assistants' endpoint, with the program's name and version if the request contains them.
     pub fn note_request(&self, ctx: &CallContext, client: Option<(&str, Option<&str>)>) {
         let client = client.map(|(name, version)| client_text(name, version)).filter(|text| !text.is_empty());
         let (project, key, at) = (ctx.project(), ctx.credential.key, ctx.now);
@@ -38,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Writes what is waiting: all of it, or the first requests of silent keys. If storage is unavailable they are lost; the next
-    /// request is noted again.
+    /// Writes what is waiting: all of it, or the first requests of silent keys. If storage is unavailable they are
+    /// lost; the next request is noted again.
     pub(crate) async fn flush_seen(&self, is_all: bool) -> Result<(), StoreError> {
         let seen = self.seen.take(is_all);
         if seen.is_empty() { Ok(()) } else { self.store.note_seen(seen).await }
@@ -63,7 +63,7 @@ impl SeenKeys {
     }
 }
 
-/// One line without secrets: whoever calls chooses it, and admins read it.
+/// One line without secrets: the caller chooses it, and admins read it.
 fn client_text(name: &str, version: Option<&str>) -> String {
     let whole = [name, version.unwrap_or_default()].join(" ");
     let plain: String = whole.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CLIENT_CHARS_MAX).collect();

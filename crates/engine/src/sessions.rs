@@ -1,5 +1,5 @@
-//! Session histories that a member's agent uploads: accepted line by line, redacted once more, kept compressed within the
-//! plan's volume. They are only stored: no search looks into them.
+//! Session histories that a member's agent uploads: accepted line by line, redacted once more, kept compressed within
+//! the plan's volume. They are only stored: no search looks into them.
 
 use mnemon_core::{Access, JSON_DEPTH_MAX, SessionId, SubscriptionState, Timestamp};
 use mnemon_guard::{Field, redact};
@@ -292,8 +292,9 @@ fn redact_strings(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces what only shows where a name stands beside its value, as in `"password": "…"`: the line is searched as a whole.
-/// What is found stands between quotes, so the line is JSON afterwards too; should it not be, it stays as it was.
+/// Replaces secrets that are recognised by the name beside their value, as in `"password": "…"`: the line is searched
+/// as a whole. What is found is between quotes, so the line is JSON afterwards too; should it not be, it stays as it
+/// was.
 fn redact_members(value: &mut Value) -> u64 {
     let line = value.to_string();
     let redacted = redact(&line);

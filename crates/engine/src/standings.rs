@@ -1,5 +1,6 @@
-//! Every record of a project that a reader sees, with its status. The search indexes know each record's source, hash, key and
-//! end, and follow the log; storage adds which sources were confirmed, because confirming what is known takes no place there.
+//! Every record of a project that a reader sees, with its status. The search indexes know each record's source, hash,
+//! key and end, and follow the log; storage adds which sources were confirmed, because confirming what is known takes
+//! no place there.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,7 @@ impl Stood<'_> {
 pub(crate) struct SourceParts(Vec<SourcePart>);
 
 impl SourceParts {
-    /// For a question that does not tell verified records from unverified ones.
+    /// For questions to which verified and unverified records are the same.
     pub(crate) const fn unknown() -> Self {
         Self(Vec::new())
     }
@@ -70,8 +71,9 @@ impl Engine {
         Ok(SourceParts(self.store.list_all_sources(project).await?))
     }
 
-    /// Calls `each` for every active workspace, by name, with the records in it that the viewer sees, in no particular order.
-    /// The parts have to be read before: an index that is newer than they are says at most that a record is stale by now.
+    /// Calls `each` for every active workspace, by name, with the records in it that the viewer sees, in no particular
+    /// order. The parts have to be read before: an index that is newer than they are says at most that a record is
+    /// stale by now.
     pub(crate) async fn each_workspace(
         &self,
         project: ProjectId,

@@ -1,4 +1,5 @@
-//! Stories of what admins look at: the audit log, usage, and what the guard was told; and of a store that fails or closes.
+//! Stories of what admins look at: the audit log, usage, and what the guard was told; and of a store that fails or
+//! closes.
 
 use mnemon_core::{AccountId, NewRecord, ProjectId};
 use mnemon_store::{Actor, ActorKind, AuditEntry, AuditFilter, Day, NewKey, SeenKey, StoreError, Usage};

@@ -32,7 +32,8 @@ pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) 
     assert_eq!(store.find_console_session(&late.hash).await, Ok(None));
 }
 
-/// A project lists the sessions that are open, and nobody else's; one is ended by its id, once, with a line in the audit log.
+/// A project lists its open sessions, and no other project's; one is ended by its id, once, with a line in the
+/// audit log.
 pub async fn open_console_sessions_are_listed_and_ended(make: MakeEngine) {
     let engine = make().await;
     let (house, other) = (House::build(&engine.store).await, House::build(&engine.store).await);

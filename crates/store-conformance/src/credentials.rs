@@ -98,7 +98,7 @@ pub async fn a_change_to_a_credential_shows_at_once(make: MakeEngine) {
     assert!(present(&house, &absent.hash).await.is_some());
 }
 
-/// Nobody who asks after a revocation was answered gets the key as it was, however many ask meanwhile.
+/// After a revocation was answered no call gets the key as it was, however many calls run meanwhile.
 pub async fn a_revocation_is_seen_by_all_who_ask_after_it(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

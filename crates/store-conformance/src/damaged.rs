@@ -5,8 +5,8 @@ use mnemon_store::{Change, Portion, RecordFilter, Stretch};
 
 use super::House;
 
-/// Damages one of seven records, by its position: it is missing from every answer and counted once, and the others are there.
-/// Pages stay full: readers take a short page for the last one.
+/// Damages one of seven records, by its position: it is missing from every answer and counted once, and the others are
+/// there. Pages stay full: readers take a short page for the last one.
 pub async fn check_that_a_damaged_record_is_left_out(house: &House, damage: impl AsyncFnOnce(Seq)) {
     let (mut seqs, mut numbers) = (Vec::new(), Vec::new());
     for n in 0..7 {

@@ -117,8 +117,8 @@ pub async fn a_deleted_workspace_comes_back_empty(make: MakeEngine) {
     assert_eq!(counts, [1, 1]);
 }
 
-/// What ended with its workspace comes back one by one: into the workspace that has the name now, and the name comes back
-/// with the first. What was forgotten before stays so until it is asked for.
+/// What ended with its workspace comes back one by one: into the workspace that has the name now, and the name comes
+/// back with the first. What was forgotten before stays so until it is asked for.
 pub async fn records_of_a_deleted_workspace_come_back_one_by_one(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -193,7 +193,7 @@ pub async fn a_deleted_workspace_can_be_restored_for_a_while(make: MakeEngine) {
     assert_eq!(counts, [1]);
 }
 
-/// If the name was taken anew, the records join the new life; after that, the deletion before can be undone.
+/// If a new workspace has the name, the records join it; after that, the deletion before can be undone.
 pub async fn restored_records_join_a_workspace_that_took_the_name(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

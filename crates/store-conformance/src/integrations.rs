@@ -49,7 +49,8 @@ async fn count_audit(house: &House, action: &str) -> usize {
     rows.iter().filter(|(line, _)| line.action == action).count()
 }
 
-/// An integration comes back as it was saved; a change keeps its tools and raises its revision; removing takes all of it.
+/// An integration comes back as it was saved; a change keeps its tools and raises its revision; removing takes all of
+/// it.
 pub async fn an_integration_is_kept_changed_and_removed(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -227,7 +227,8 @@ pub async fn records_are_read_onward(make: MakeEngine) {
     }
 }
 
-/// A portion ends with the record that fills its bytes, however many rows it may have, and the next one goes on from there.
+/// A portion ends with the record that fills its bytes, however many rows it may have, and the next one goes on from
+/// there.
 pub async fn a_portion_ends_with_its_bytes(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

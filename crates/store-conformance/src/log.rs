@@ -107,7 +107,7 @@ pub async fn following_the_log_leads_to_the_living_records(make: MakeEngine) {
     }
 }
 
-/// Whoever follows while others write misses nothing and keeps nothing that was forgotten.
+/// A reader that follows while others write misses nothing and keeps nothing that was forgotten.
 pub async fn following_while_others_write_converges(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -230,8 +230,8 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
 }
 
-/// What is known of several sources may be handed over at one position. A short piece takes all of it along, because the next
-/// one starts after it.
+/// What is known of several sources may be handed over at one position. A short piece takes all of it along, because
+/// the next one starts after it.
 pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -251,8 +251,8 @@ pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
     }
 }
 
-/// Whoever follows one workspace learns what is known there of the sources that its records name, and nothing of other
-/// sources or from other workspaces; also when it starts late, in pages of any size.
+/// A reader that follows one workspace learns what is known there of the sources that its records name, and nothing of
+/// other sources or from other workspaces; also when it starts late, in pages of any size.
 pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

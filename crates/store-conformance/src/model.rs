@@ -129,7 +129,7 @@ impl Model {
         self.records.iter().filter(|(_, kept)| self.is_alive(kept))
     }
 
-    /// Whether somebody would learn from this sighting: whoever may know both audiences' believes the later.
+    /// Whether a reader would learn from this sighting: one who belongs to both audiences believes the later.
     fn is_news(&self, key: &SourceKey, seen: &Seen) -> bool {
         let Some(own) = self.sources.get(key) else { return true };
         let is_later = |(id, no, _): &SourceKey, state: &SourceState| {

@@ -135,7 +135,7 @@ pub async fn a_leaving_member_hands_everything_over(make: MakeEngine) {
     );
 }
 
-/// Whoever follows the log sees each draft again, for its new audience, and everything else stays as it is known.
+/// A reader that follows the log sees each draft again, for its new audience, and everything else stays as it is known.
 pub async fn an_index_follows_a_hand_over(make: MakeEngine) {
     let (_engine, scene) = Scene::build(make).await;
     let (house, cleo) = (&scene.house, scene.cleo);

@@ -106,7 +106,8 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
     assert!(!fits("and more", 1).await);
 }
 
-/// What was forgotten, or ended with its workspace or project, is purged when its time is over, in pieces, and nothing else.
+/// What was forgotten, or ended with its workspace or project, is purged when its time is over, in pieces, and nothing
+/// else.
 pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -159,7 +160,7 @@ pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     assert!(found.is_some(), "the name is free");
 }
 
-/// Whoever follows the log while records are purged ends with exactly the live ones.
+/// A reader that follows the log while records are purged ends with exactly the live ones.
 pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

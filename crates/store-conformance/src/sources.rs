@@ -71,8 +71,8 @@ pub async fn a_source_keeps_its_moments(make: MakeEngine) {
     assert_eq!(elsewhere, Some(house.last_seq().await), "it has a place though nothing was known");
 }
 
-/// Seeing again what was known is no news to a reader, whatever somebody else saw in between: its moment stays. Who looked
-/// is kept with what they confirmed.
+/// Seeing again what was known is no news to a reader, whatever somebody else saw in between: its moment stays. Who
+/// looked is kept with what they confirmed.
 pub async fn a_sighting_that_others_hide_moves_no_moment(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

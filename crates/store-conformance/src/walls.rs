@@ -1,5 +1,5 @@
-//! A stranger knows every id of an account: each admin act, done from the stranger's own account or project with those ids,
-//! finds nothing and changes nothing.
+//! A stranger knows every id of an account: each admin act, done from the stranger's own account or project with those
+//! ids, finds nothing and changes nothing.
 
 use mnemon_core::{Audience, Department, Member, NewRecord, Role, Seq};
 use mnemon_store::{Day, DepartmentDeleted, Listed, MemberDeleted, Portion, RecordFilter, StoreError, Usage};

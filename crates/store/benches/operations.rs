@@ -1,7 +1,7 @@
 //! How long the acts of storage take: `cargo bench -p mnemon-store -- [records] [callers] [projects]`.
 //!
-//! Saves run durably with many concurrent callers and are reported with the CPU time of the writing thread; reads run one
-//! after another on what was saved.
+//! Saves run durably with many concurrent callers and are reported with the CPU time of the writing thread; reads run
+//! one after another on what was saved.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 

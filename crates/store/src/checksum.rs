@@ -1,9 +1,9 @@
 //! A checksum in every record, the same in every engine. SQLite does not notice a flipped bit inside a text, nor does
 //! PostgreSQL by default, and a wrong record is worse than an error.
 //!
-//! It is two CRC-32 in one number, because readers need different parts: an answer shows a record without its embedding, an
-//! index needs the embedding too. Not covered is what others do to a record: that it was forgotten or superseded, and the
-//! guard's caution, which an admin can lift.
+//! It is two CRC-32 in one number, because readers need different parts: an answer shows a record without its
+//! embedding, an index needs the embedding too. Not covered is what others do to a record: that it was forgotten or
+//! superseded, and the guard's caution, which an admin can lift.
 
 use crc32fast::Hasher;
 use mnemon_core::{

@@ -1,16 +1,16 @@
-//! Where records are stored. A few traits grouped by subject, joined as [`Store`] and used as `Arc<dyn Store>`. No ranking,
-//! no permissions, no HTTP and no messages for people live here.
+//! Where records are stored. A few traits grouped by subject, joined as [`Store`] and used as `Arc<dyn Store>`. No
+//! ranking, no permissions, no HTTP and no messages for people live here.
 //!
 //! One trait method is one meaningful act and one transaction. Every project has a change log: each save, forget and
 //! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
 //! "everything after S" never misses a row.
 //!
-//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `interface/`, 2. the file of the
-//! same name in `sqlite/` and `postgres/`, 3. a test in the crate
+//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `interface/`, 2. the file
+//! of the same name in `sqlite/` and `postgres/`, 3. a test in the crate
 //! `store-conformance`, which every engine runs unchanged.
 
-// Unit tests that reach behind the traits share the fixtures of the conformance suite: that crate depends on this one, so
-// its types are others than those of this crate under test.
+// Unit tests that reach behind the traits share the fixtures of the conformance suite: that crate depends on this one,
+// so its types are others than those of this crate under test.
 #[cfg(test)]
 extern crate self as mnemon_store;
 

@@ -1,8 +1,8 @@
 //! PostgreSQL behind the traits: many nodes, one database, nothing cached that another node could change.
 //!
-//! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
-//! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
-//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`).
+//! A project's row is its lock: every write into a project takes it first. So commit order equals seq order, and the
+//! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once,
+//! they are locked in the order of their ids. Waiting saves are stored together (`writer.rs`).
 //!
 //! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
 //! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
@@ -11,14 +11,17 @@
 //! servers.
 //!
 //! To write the twin of a SQLite table and its acts:
-//! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`, texts
-//!    `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE ROW LEVEL
+//! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`,
+//!    texts `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE
+//!    ROW LEVEL
 //!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The file
 //!    goes into the list in `migrate.rs`.
 //! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
-//!    `Tx::read` for a consistent view by several. A write of one statement is `self.write`, or `self.change` if an audit row
+//!    `Tx::read` for a consistent view by several. A write of one statement is `self.write`, or `self.change` if an
+//!    audit row
 //!    follows from it; any other is `self.attempt(|| async { .. })` around `Tx::write`, the acts
-//!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a place
+//!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a
+//!    place
 //!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
 //! 3. Rows are read by the functions in `interface/`, which serve both engines.
 
@@ -188,8 +191,8 @@ impl PostgresStore {
         .await
     }
 
-    /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost before
-    /// anything could be stored.
+    /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost
+    /// before anything could be stored.
     async fn attempt<T, F>(&self, act: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Fault>>,
@@ -199,8 +202,8 @@ impl PostgresStore {
 }
 
 /// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
-/// this node, drawn by the server, because the store has no randomness of its own; and whether the server notes all changes
-/// to what keys stand for.
+/// this node, drawn by the server, because the store has no randomness of its own; and whether the server notes all
+/// changes to what keys mean.
 async fn introduce(pool: &Arc<Pool>) -> Result<(Uuid, bool), StoreError> {
     const SELECT: &str = "
         SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid(), (
@@ -249,7 +252,7 @@ where
     try_out(act).await.map_err(|fault| fault.error)
 }
 
-/// As [`PostgresStore::attempt`], for whoever has another way.
+/// As [`PostgresStore::attempt`], for callers that handle the fault themselves.
 async fn try_out<T, F>(act: impl Fn() -> F) -> Result<T, Fault>
 where
     F: Future<Output = Result<T, Fault>>,

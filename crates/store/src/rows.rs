@@ -1,5 +1,5 @@
-//! Reading rows, the same for both engines: an engine says how to read a cell ([`Row`]); everything else is decided once
-//! ([`Cells`]). An unreadable value is reported with its table, column and row, and never guessed.
+//! Reading rows, the same for both engines: an engine says how to read a cell ([`Row`]); everything else is decided
+//! once ([`Cells`]). An unreadable value is reported with its table, column and row, and never guessed.
 
 use mnemon_core::{Audience, ContentHash, Timestamp, WorkspaceName};
 use uuid::Uuid;

@@ -1,12 +1,12 @@
 //! SQLite behind the traits: one file, one process, one writing thread, many readers.
 //!
-//! A write is answered after its commit was synced (`writer.rs`). A read sees every answered write: short reads run on the
-//! caller's thread, long ones on their own (`readers.rs`). What only this process can change is kept in memory
+//! A write is answered after its commit was synced (`writer.rs`). A read sees every answered write: short reads run on
+//! the caller's thread, long ones on their own (`readers.rs`). What only this process can change is kept in memory
 //! (`memory.rs`). Every statement names its tenant, except for finding a credential.
 //!
-//! `INDEXED BY` and `CROSS JOIN` are used where the planner would otherwise guess: without statistics it prefers an order
-//! that is free over a better index, which made each save read its whole project. A statement whose index is missing then
-//! fails instead of crawling.
+//! `INDEXED BY` and `CROSS JOIN` are used where the planner would otherwise guess: without statistics it prefers an
+//! order that is free over a better index, which made each save read its whole project. A statement whose index is
+//! missing then fails instead of crawling.
 
 mod account_version;
 mod audit;
@@ -77,8 +77,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database `mnemon.db` in a directory, creating both if missing, and brings its schema up to date. Blocks for as
-    /// long as that takes.
+    /// Opens the database `mnemon.db` in a directory, creating both if missing, and brings its schema up to date.
+    /// Blocks for as long as that takes.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let (files, lock) = Files::take(dir)?;
         let memory = Arc::new(Memory::default());

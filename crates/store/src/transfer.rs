@@ -1,8 +1,8 @@
 //! Moves all data from one engine to another, in either direction: tenant by tenant, table by table, piece by piece.
 //!
-//! Each piece is stored in one transaction together with a note of how far the copy is, so that a transfer stopped at any
-//! moment continues where it was. At the end every table of every tenant is read again on both sides and compared by count
-//! and hash; only then can the target be used.
+//! Each piece is stored in one transaction together with a note of how far the copy is, so that a transfer stopped at
+//! any moment continues where it was. At the end every table of every tenant is read again on both sides and compared
+//! by count and hash; only then can the target be used.
 //!
 //! The tables are found in the schema, not listed here: a table added by a later migration is moved too. Derived and
 //! short-lived data stays behind ([`LEFT_BEHIND`]).
@@ -27,8 +27,8 @@ use crate::StoreError;
 /// How many rows are moved at a time.
 const PIECE_ROWS: usize = 1_000;
 
-/// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute or a day, and this
-/// transfer's notes.
+/// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute or a day, and
+/// this transfer's notes.
 pub(crate) const LEFT_BEHIND: &[&str] =
     &["migration", "heartbeat", "snapshot", "oauth_code", "console_session", "call_window", "node", NOTES_TABLE];
 
@@ -92,7 +92,7 @@ pub(crate) trait Side: Send {
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError>;
 
-    /// How many rows a table has in total; `None` if nobody may know that.
+    /// How many rows a table has in total; `None` if that can't be counted.
     async fn count(&mut self, table: &Table) -> Result<Option<u64>, StoreError>;
 
     /// The data of a transfer into this end that was started and not finished, if any.

@@ -19,8 +19,8 @@ const DIRECTORY: &str = "MNEMON_STORE_CHILD";
 const CALLERS: usize = 8;
 const ROUNDS: u64 = 5;
 
-/// Saves for as long as it lives, forgets every fourth record, and prints what was acknowledged. Does nothing when run as an
-/// ordinary test.
+/// Saves for as long as it lives, forgets every fourth record, and prints what was acknowledged. Does nothing when run
+/// as an ordinary test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child() {
     #[expect(clippy::disallowed_methods, reason = "the way from the test to its own child")]

@@ -51,13 +51,14 @@ struct Scene {
 }
 
 impl Scene {
-    /// Saves the canaries among neighbours, so that rows move from page to page before anything is purged, and lets everything
-    /// happen to them that rewrites a row.
+    /// Saves the canaries among neighbours, so that rows move from page to page before anything is purged, and lets
+    /// everything happen to them that rewrites a row.
     async fn build(name: &str) -> Self {
         let ground = Ground::new(name);
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&ground.0).expect("a store"));
         let house = House::build(&store).await;
-        // A second project whose rows come before the first's: alternating saves then split pages in the middle of the tables.
+        // A second project whose rows come before the first's: alternating saves then split pages in the middle of the
+        // tables.
         let other = House { project: house.add_project().await, ..house.clone() };
         let long = format!("{LONG} ").repeat(16 * 1024 / (LONG.len() + 1));
         let mut canaries = vec![SHORT.to_owned(), long];

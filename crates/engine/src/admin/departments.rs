@@ -55,7 +55,8 @@ impl Engine {
         self.department_or_absent(account, id).await
     }
 
-    /// Renames or moves a department. Absent fields stay as they are; a parent of `Some(None)` moves it to the top level.
+    /// Renames or moves a department. Absent fields stay as they are; a parent of `Some(None)` moves it to the top
+    /// level.
     pub async fn change_department(
         &self,
         ctx: &AdminContext,

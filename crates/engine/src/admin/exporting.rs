@@ -1,5 +1,5 @@
-//! Reads everything that the caller sees of a project, piece by piece: the records oldest first, then what is known about
-//! their sources. One upper bound of the log holds for all pieces. It works in every state of the subscription.
+//! Reads everything that the caller sees of a project, piece by piece: the records oldest first, then what is known
+//! about their sources. One upper bound of the log holds for all pieces. It works in every state of the subscription.
 
 use std::collections::HashSet;
 

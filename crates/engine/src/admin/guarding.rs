@@ -1,5 +1,5 @@
-//! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What the
-//! mode does to a call is decided in `guarding.rs`, one room up.
+//! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What
+//! the mode does to a call is decided in `guarding.rs`, one room up.
 
 use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
 use mnemon_store::{Actor, AuditFilter};
@@ -18,7 +18,7 @@ pub struct Rejection {
     pub member_name: Option<String>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
-    /// What the refused caller was told; it also releases the text.
+    /// The reference in the refused caller's answer; it also releases the text.
     pub reference: String,
     /// Whether the guard was only unsure, so that the text was stored with a mark.
     pub is_caution: bool,

@@ -1,6 +1,6 @@
-//! Saves records that were exported elsewhere, many at a time. Each goes through what a save goes through: limits, secrets,
-//! the guard, duplicates, the project's room. What a record brings along stays its own: its id, its moments, and for admins
-//! its author.
+//! Saves records that were exported elsewhere, many at a time. Each goes through what a save goes through: limits,
+//! secrets, the guard, duplicates, the project's room. What a record brings along stays its own: its id, its moments,
+//! and for admins its author.
 
 mod places;
 
@@ -168,11 +168,11 @@ impl Engine {
         for (nth, source) in sources {
             outcomes[nth] = Some(self.adopt(import, source).await?);
         }
-        // What stands after a stop has no outcome, and comes last.
+        // Items after a stop have no outcome, and come last.
         Ok(outcomes.into_iter().flatten().collect())
     }
 
-    /// Ends an import: the audit log tells who brought how many records.
+    /// Ends an import: the audit log says who imported how many records.
     pub async fn finish_import(&self, import: Import) -> Result<(), AdminError> {
         if import.saved > 0 {
             let subject = format!("{} records", import.saved);
@@ -208,7 +208,8 @@ impl Engine {
         })
     }
 
-    /// Counts the bytes of a record towards what the plan lets in within an hour. A dry run stores nothing and takes none.
+    /// Counts the bytes of a record towards what the plan lets in within an hour. A dry run stores nothing and takes
+    /// none.
     fn pass_import(&self, import: &Import, record: &ImportedRecord) -> Result<(), ImportOutcome> {
         let fact = &record.fact;
         let labels = [&fact.source, &fact.source_id, &fact.source_hash, &fact.source_revision];

@@ -1,5 +1,5 @@
-//! Integrations of a project: an admin creates, changes and tests them, and accepts changed tools. Credentials go in and
-//! never come out.
+//! Integrations of a project: an admin creates, changes and tests them, and accepts changed tools. Credentials go in
+//! and never come out.
 
 mod request;
 mod sealing;
@@ -54,7 +54,7 @@ pub struct ShownIntegration {
     pub health: Health,
 }
 
-/// The result of a test: who answered, or why nobody did.
+/// The result of a test: which server answered, or why none did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {
     /// The outcome, in the words callers see.
@@ -90,8 +90,8 @@ impl Engine {
         self.show_row(&project, &self.integration_row(project.id, name).await?).await
     }
 
-    /// Creates or changes an integration, and lists its tools for the first time. One that does not answer is kept anyway: it
-    /// may only be down, and its first answer counts.
+    /// Creates or changes an integration, and lists its tools for the first time. One that does not answer is kept
+    /// anyway: it may only be down, and its first answer counts.
     pub async fn put_integration(
         &self,
         ctx: &AdminContext,
@@ -161,7 +161,8 @@ impl Engine {
         self.look_and_show(&project, name).await
     }
 
-    /// Accepts tools as they were last seen: those named (at the given hash, if there is one), or all that are held back.
+    /// Accepts tools as they were last seen: those named (at the given hash, if there is one), or all that are held
+    /// back.
     pub async fn accept_tools(
         &self,
         ctx: &AdminContext,

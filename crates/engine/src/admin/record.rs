@@ -8,7 +8,8 @@ use super::{AdminContext, AdminError};
 use crate::freshness::{Claim, KnownSource};
 use crate::{Engine, Forgotten};
 
-/// More texts than these are not shown beside a record. A list of the records with its key, or with its status, shows all.
+/// More texts than these are not shown beside a record. A list of the records with its key, or with its status, shows
+/// all.
 const RIVALS_BYTES: usize = 1 << 20;
 
 /// A record with everything that helps a person to judge it.

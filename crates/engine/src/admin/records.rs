@@ -18,7 +18,8 @@ use crate::standings::{SourceParts, Stood};
 pub(super) const RESTORE_DAYS: i64 = 30;
 /// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
-/// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the difference.
+/// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the
+/// difference.
 const PAGE_BYTES: usize = (1 << 20) - (24 << 10);
 /// How many records one round of the clean-up purges: few enough to let saves through in between.
 const PURGE_ROWS: usize = 500;
@@ -105,7 +106,7 @@ impl Engine {
         Ok(RecordPage { records: seen, next })
     }
 
-    /// What storage can tell of a query; `None` where nothing can fit.
+    /// The part of a query that storage can answer; `None` where nothing can fit.
     async fn narrow(
         &self,
         ctx: &AdminContext,
@@ -147,7 +148,8 @@ impl Engine {
         Ok((!is_hopeless).then_some(filter))
     }
 
-    /// The places of the newest records with a status, as many as a page needs. What the indexes do not know is their author.
+    /// The places of the newest records with a status, as many as a page needs. What the indexes do not know is their
+    /// author.
     async fn list_with_status(
         &self,
         ctx: &AdminContext,
@@ -211,8 +213,8 @@ impl Engine {
         Ok(shown.pop().expect("one record gives one"))
     }
 
-    /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so if this
-    /// fails: the caller must not be told otherwise.
+    /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so
+    /// if this fails: the answer must not say otherwise.
     pub(super) async fn purge_beyond_plan(&self, ctx: &AdminContext, project: &Project, count: usize) -> u64 {
         match self.find_account_or_absent(project.account).await.map(|account| account.plan()) {
             Ok(Some(plan)) => self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await,
@@ -280,8 +282,8 @@ impl Engine {
         self.find_in_any_project(ctx, id, is_purge && ctx.is_operator()).await
     }
 
-    /// The record with this id in the caller's projects. An id is one record's within a project; an import may have brought
-    /// it to another one too. Then the project of the caller's key is meant.
+    /// The record with this id in the caller's projects. An id is one record's within a project; an import may have
+    /// brought it to another one too. Then the project of the caller's key is meant.
     pub(super) async fn find_in_any_project(
         &self,
         ctx: &AdminContext,

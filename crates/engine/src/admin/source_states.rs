@@ -37,7 +37,7 @@ pub enum SourceShow {
     NeverChecked,
 }
 
-/// A part of a project's sources, and how all of them stand.
+/// A page of a project's sources, and figures of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStates {
     pub sources: Vec<ShownSource>,
@@ -52,7 +52,8 @@ pub struct SourceStates {
 }
 
 impl Engine {
-    /// The sources of which the caller can see a live record: first those that have changed, the latest first, then by name.
+    /// The sources of which the caller can see a live record: first those that have changed, the latest first, then by
+    /// name.
     pub async fn list_source_states(
         &self,
         ctx: &AdminContext,

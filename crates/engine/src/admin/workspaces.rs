@@ -18,7 +18,7 @@ pub struct ShownWorkspace {
     pub created_at: Timestamp,
     /// When it was deleted, if it was.
     pub deleted_at: Option<Timestamp>,
-    /// How its records stand; nothing for a deleted one.
+    /// Its records by status; nothing for a deleted one.
     pub standing: Standing,
 }
 
@@ -60,8 +60,8 @@ impl Engine {
         Ok(deleted.into_iter().map(shown).collect())
     }
 
-    /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one, too.
-    /// They join those that were saved under the name since. Returns how many of them the caller can see.
+    /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one,
+    /// too. They join those that were saved under the name since. Returns how many of them the caller can see.
     pub async fn restore_workspace(
         &self,
         ctx: &AdminContext,
@@ -87,8 +87,9 @@ impl Engine {
         }
     }
 
-    /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how many of
-    /// its records the caller could see, and how many older forgotten ones had to be purged to make room for them.
+    /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how
+    /// many of its records the caller could see, and how many older forgotten ones had to be purged to make room for
+    /// them.
     pub async fn delete_workspace(
         &self,
         ctx: &AdminContext,

@@ -72,7 +72,8 @@ impl Engine {
             workspace: record.workspace.clone(),
             scope,
             fact_key: fact_key.map_err(crate::CallError::from)?,
-            // An equal record is brought up to date and stays; what differs in its author takes the place of the old one.
+            // An equal record is brought up to date and stays; what differs in its author takes the place of the old
+            // one.
             supersedes: vec![id.to_string()],
             replace: false,
             idempotency_key: None,

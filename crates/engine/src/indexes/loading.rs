@@ -43,7 +43,8 @@ impl Indexes {
         seq: Seq,
     ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         let Some(snapshot) = self.store.find_snapshot_at_least(project, workspace, seq).await? else { return Ok(None) };
-        // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
+        // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was
+        // restored.
         let is_of_this_log = self.store.last_seq(project).await?.is_some_and(|last| snapshot.seq <= last);
         let is_refused = self.refused.lock().contains(&(project, workspace, snapshot.seq));
         Ok(Some(snapshot).filter(|_| is_of_this_log && !is_refused))
@@ -72,7 +73,8 @@ impl Slot {
     /// Loads a snapshot, if it can be read.
     fn start_from(&mut self, snapshot: &Snapshot<KeptImage>, model: &'static Model) -> bool {
         let Some((audiences, index)) = snapshots::read(&snapshot.image, model) else {
-            // A file that is cut while it is mapped ends the process, so the next start is the first chance to tell.
+            // A file that is cut while it is mapped ends the process, so the next start is the first chance to report
+            // it.
             tracing::warn!(
                 "could not read a snapshot; building the index from the log instead. If the service ended with SIGBUS before, \
                  the snapshot was cut while it was in use"
@@ -89,8 +91,8 @@ impl Slot {
         true
     }
 
-    /// Checks what was taken on trust, while the index already answers. Half of a large snapshot are vectors: a wrong one makes
-    /// an answer a little worse, and reading them all would make the first answer wait.
+    /// Checks what was taken on trust, while the index already answers. Half of a large snapshot are vectors: a wrong
+    /// one makes an answer a little worse, and reading them all would make the first answer wait.
     fn check_later(&self, project: ProjectId, snapshot: Snapshot<KeptImage>, model: &'static Model, refused: Refused) {
         let Snapshot { workspace, seq, image: KeptImage::File(file) } = snapshot else { return };
         let is_doubted = Arc::clone(&self.is_doubted);

@@ -1,4 +1,4 @@
-//! The index of one life of a workspace, and how far it has followed the log.
+//! A workspace's index (one per incarnation) and the log position it has applied.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::snapshots;
 /// From this many records on, applying them takes long enough to move it off the threads that serve requests.
 pub(super) const INLINE_ROWS: usize = 64;
 
-/// How many saved records may wait for the ones before them. Saves that commit together are reported in any order. A record
-/// whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
+/// How many saved records may wait for the ones before them. Saves that commit together are reported in any order. A
+/// record whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
 const PARKED_MAX: usize = 256;
 
 /// The index of one life of a workspace.
@@ -115,10 +115,11 @@ impl Slot {
         Snapshot { workspace: self.workspace, seq: self.applied(), image }
     }
 
-    /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with how far
-    /// the index was then. What is read for it has to be at least as new: whoever kept something older would keep it for good.
+    /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with
+    /// how far the index was then. What is read for it has to be at least as new: something older would be kept for
+    /// good.
     pub(crate) fn find_bodies(&self, account_version: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment, Seq) {
-        // Whoever applies the log holds this lock, so the moment and the place belong together.
+        // Applying the log takes this lock, so the moment and the place belong together.
         let _state = self.state.read();
         let (found, moment) = self.bodies.find(&self.shelf, account_version, hits.iter().map(|hit| Seq(hit.seq)));
         (found, moment, self.applied())
@@ -170,8 +171,8 @@ impl Slot {
         answer(&state.index, &request)
     }
 
-    /// Adds the record if it comes right after what the index has, and then those that waited for it. Otherwise the record
-    /// waits itself: a search first makes sure that nothing is missing.
+    /// Adds the record if it comes right after what the index has, and then those that waited for it. Otherwise the
+    /// record waits itself: a search first makes sure that nothing is missing.
     pub(super) fn add_or_park(&self, saved: &Saved<'_>) -> Offered {
         let mut state = self.state.write();
         let applied = self.applied().0;
@@ -215,7 +216,7 @@ impl Slot {
             // Saves of this node came in meanwhile, and the index is further than what was read.
             return;
         }
-        // Nobody has shown a record that the index did not have.
+        // No answer has shown a record that the index did not have.
         let old: Vec<Seq> = tail.changes.iter().map(Change::seq).filter(|seq| *seq <= applied).collect();
         if !old.is_empty() {
             self.bodies.forget(&self.shelf, old.into_iter());

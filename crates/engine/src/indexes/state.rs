@@ -44,7 +44,7 @@ impl<'a> Entry<'a> {
         Self { seq: *seq, id: *id, audience: *audience, fact_key, fact, embedding, updated_at: *updated_at }
     }
 
-    /// When the record was saved: its id tells, whatever happened to it since.
+    /// When the record was saved: its id contains the time, whatever happened to it since.
     fn saved_at(&self) -> i64 {
         let seconds = self.id.uuid().get_timestamp().map(|time| time.to_unix().0);
         seconds.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(0)
@@ -75,8 +75,8 @@ impl State {
         self.audiences.by_number.iter().map(is_visible).collect()
     }
 
-    /// Adds the waiting records that come right after `applied`, one by one, and returns how far the index is. Those it already
-    /// has from the log are dropped: the log knows their later fate.
+    /// Adds the waiting records that come right after `applied`, one by one, and returns how far the index is. Those it
+    /// already has from the log are dropped: the log knows their later fate.
     pub(super) fn add_parked(&mut self, mut applied: u64) -> u64 {
         while let Some(first) = self.parked.first_entry().filter(|first| *first.key() <= applied + 1) {
             let (seq, parked) = first.remove_entry();
@@ -109,7 +109,7 @@ impl State {
 
     fn add(&mut self, entry: &Entry<'_>) {
         let (audience, fact) = (entry.audience, entry.fact);
-        // Who has a number was met before, and so is in the list already; but a sighting may have been all there was.
+        // A known audience need not be in the list: it may come from a sighting alone.
         if !self.ever.contains(&audience) {
             self.ever.push(audience);
         }

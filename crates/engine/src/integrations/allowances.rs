@@ -1,5 +1,5 @@
-//! What the operator allows, and to which accounts: local commands, and hosts that do not lie in the public internet. What is
-//! allowed to others is, to an account, as if it did not exist.
+//! What the operator allows, and to which accounts: local commands, and hosts that do not lie in the public internet.
+//! What is allowed to others is, to an account, as if it did not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Names of integrations and their tools: `<integration>_readonly.<tool>`, or with `_` for the dot if a project is set so.
-//! None of our own tools has `_readonly` in its name, so none can be shadowed.
+//! Names of integrations and their tools: `<integration>_readonly.<tool>`, or with `_` for the dot if a project is set
+//! so. None of our own tools has `_readonly` in its name, so none can be shadowed.
 
 /// What comes between the integration's name and its tool's.
 const MARK: &str = "_readonly";

@@ -123,8 +123,8 @@ fn cut(description: &str) -> String {
     format!("{}{MARK}", &description[..end])
 }
 
-/// The hash of the first text in a description that the guard rejects. Everything that agents read is judged: an order can
-/// also hide in the description of an argument.
+/// The hash of the first text in a description that the guard rejects. Everything that agents read is judged: an order
+/// can also hide in the description of an argument.
 pub(crate) fn refused_text(guard: &Guard, tool: &UpstreamTool) -> Option<[u8; 32]> {
     let mut texts = vec![tool.title(), tool.description()];
     if let Some(schema) = tool.input_schema() {

@@ -1,5 +1,5 @@
-//! Lists what upstreams offer. The last list is kept, so nobody waits long: an old list is fetched again in the background,
-//! and callers meanwhile get the one that is there.
+//! Lists what upstreams offer. The last list is kept, so no call waits long: an old list is fetched again in the
+//! background, and callers meanwhile get the one that is there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +67,8 @@ impl Integrations {
         Ok(Ok(looked))
     }
 
-    /// Fetches old lists again, and waits a moment for them. Returns whether anything was fetched, so that the caller reads
-    /// again.
+    /// Fetches old lists again, and waits a moment for them. Returns whether anything was fetched, so that the caller
+    /// reads again.
     pub(crate) async fn freshen(
         self: &Arc<Self>,
         owner: Owner,

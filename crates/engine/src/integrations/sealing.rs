@@ -1,5 +1,5 @@
-//! Credentials at rest: AES-256-GCM under a key from the configuration. Each is bound to its project and integration, so
-//! that encrypted bytes moved to another row can't be decrypted there.
+//! Credentials at rest: AES-256-GCM under a key from the configuration. Each is bound to its project and integration,
+//! so that encrypted bytes moved to another row can't be decrypted there.
 //!
 //! The bytes: a format number, eight bytes that identify the key, the nonce, the ciphertext with its tag.
 

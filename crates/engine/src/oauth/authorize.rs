@@ -61,7 +61,7 @@ pub struct ReturnedError {
 /// Why the person is not asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorizeError {
-    /// It is unsafe to redirect anywhere: the person is told here.
+    /// It is unsafe to redirect anywhere: the page says so.
     #[error("{0}")]
     Shown(&'static str),
     #[error(transparent)]
@@ -90,7 +90,8 @@ impl Engine {
         request: AuthorizationRequest,
         caller: IpAddr,
     ) -> Result<Asked, AuthorizeError> {
-        // First check who asks and where the answer goes. Until both are known to belong together, nothing is sent there.
+        // First check who asks and where the answer goes. Until both are known to belong together, nothing is sent
+        // there.
         if let Some("client_id" | "redirect_uri") = request.repeated {
             return Err(AuthorizeError::Shown("the request gives client_id or redirect_uri twice"));
         }

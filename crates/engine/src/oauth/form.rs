@@ -1,7 +1,8 @@
 //! The seal on the page's form: it was opened in this browser, for this request, not long ago.
 //!
-//! The browser keeps a random value in a cookie; the form carries a keyed hash of the request under that value. No other
-//! site can read the one or make the other, and the service keeps nothing: any node can check a form made by another.
+//! The browser keeps a random value in a cookie; the form carries a keyed hash of the request under that value. No
+//! other site can read the one or make the other, and the service keeps nothing: any node can check a form made by
+//! another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -26,7 +27,8 @@ pub enum FormError {
 }
 
 impl Engine {
-    /// The value of the browser's cookie: the existing one, so that two windows do not invalidate each other, or a new one.
+    /// The value of the browser's cookie: the existing one, so that two windows do not invalidate each other, or a new
+    /// one.
     pub fn browser_secret(&self, presented: Option<&str>) -> String {
         let is_ours = |text: &&str| URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32);
         presented.filter(is_ours).map_or_else(|| URL_SAFE_NO_PAD.encode(self.ids.secret()), str::to_owned)

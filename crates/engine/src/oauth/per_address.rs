@@ -9,8 +9,8 @@ use mnemon_core::Timestamp;
 use parking_lot::Mutex;
 
 const WINDOW_MICROS: i64 = 60_000_000;
-/// How many addresses are remembered. Beyond that, the least recently seen one is forgotten: an attacker with ten thousand
-/// addresses can't be stopped by counting, and must not cost us more memory than this.
+/// How many addresses are remembered. Beyond that, the least recently seen one is forgotten: an attacker with ten
+/// thousand addresses can't be stopped by counting, and must not cost us more memory than this.
 const ADDRESSES_MAX: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
 
 /// A limit on what one address may do per minute.
@@ -25,8 +25,8 @@ impl PerAddress {
         Self { count_max, windows: Mutex::new(LruCache::new(ADDRESSES_MAX)) }
     }
 
-    /// Counts one act, or says in how many seconds it may be done. It is counted before it is done: otherwise a hundred at the
-    /// same moment would all be allowed.
+    /// Counts one act, or says in how many seconds it may be done. It is counted before it is done: otherwise a hundred
+    /// at the same moment would all be allowed.
     pub fn count(&self, address: IpAddr, now: Timestamp) -> Result<(), u64> {
         let mut windows = self.windows.lock();
         let moments = windows.get_or_insert_mut(Self::household(address), VecDeque::new);
@@ -61,7 +61,7 @@ impl PerAddress {
         }
     }
 
-    /// Whom an address stands for: with IPv6, everybody has at least 2^64.
+    /// The network of an address: with IPv6, every subscriber has at least 2^64 addresses.
     pub fn household(address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

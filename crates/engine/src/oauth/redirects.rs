@@ -1,4 +1,5 @@
-//! Where a code may be sent: HTTPS, or plain HTTP to the person's own machine, and exactly where the client said before.
+//! Where a code may be sent: HTTPS, or plain HTTP to the person's own machine, and exactly where the client said
+//! before.
 
 use url::{Host, Url};
 
@@ -42,8 +43,8 @@ pub fn return_host(uri: &str) -> Option<(String, bool)> {
     parse(uri).ok().map(|redirect| (redirect.host, redirect.is_loopback))
 }
 
-/// Whether a presented URI is a registered one: exactly, except for the port on the person's own machine, which programs
-/// choose freely.
+/// Whether a presented URI is a registered one: exactly, except for the port on the person's own machine, which
+/// programs choose freely.
 pub(super) fn is_registered(presented: &str, registered: &[String]) -> bool {
     registered.iter().any(|own| own == presented || is_same_but_for_the_port(own, presented))
 }

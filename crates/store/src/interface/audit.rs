@@ -32,8 +32,8 @@ pub trait Audit: Send + Sync {
     /// The figures of a project between two days, inclusive, oldest first, per key.
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError>;
 
-    /// How many records a project had at the end of each day between two, inclusive, oldest first, and of the last day before
-    /// them. Days without figures are left out.
+    /// How many records a project had at the end of each day between two, inclusive, oldest first, and of the last day
+    /// before them. Days without figures are left out.
     async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError>;
 
     /// How much a project stores now, by audience.
@@ -45,8 +45,8 @@ pub trait Audit: Send + Sync {
     /// Sets an account's guard mode. `false` if there is no such account.
     async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Lets a text with this hash pass the guard in a project from now on, and takes the guard's mark off the records that
-    /// hold it. `false` when it may already.
+    /// Lets a text with this hash pass the guard in a project from now on, and takes the guard's mark off the records
+    /// that hold it. `false` when it may already.
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError>;
 
     /// Whether a text with this hash is released.

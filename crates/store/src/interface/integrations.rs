@@ -12,14 +12,16 @@ pub trait Integrations: Send + Sync {
     /// All integrations of a live project, by name, and how their tools are named.
     async fn list_integrations(&self, project: ProjectId) -> Result<ProjectIntegrations, StoreError>;
 
-    /// Creates or changes an integration: its tools stay, its revision grows by one. `false` if there is no such live project.
+    /// Creates or changes an integration: its tools stay, its revision grows by one. `false` if there is no such live
+    /// project.
     async fn save_integration(&self, integration: SavedIntegration, audit: AuditEntry) -> Result<bool, StoreError>;
 
     /// Deletes an integration with its credential and tools. `false` if absent.
     async fn delete_integration(&self, project: ProjectId, name: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Records what an upstream offered. The first list pins everything; later ones leave the pins alone, and a tool that is
-    /// gone keeps its pin. `false`, and nothing recorded, if the integration is absent or has another revision by now.
+    /// Records what an upstream offered. The first list pins everything; later ones leave the pins alone, and a tool
+    /// that is gone keeps its pin. `false`, and nothing recorded, if the integration is absent or has another revision
+    /// by now.
     async fn save_tools(
         &self,
         project: ProjectId,
@@ -41,11 +43,11 @@ pub trait Integrations: Send + Sync {
     /// Sets how a project's integration tools are named. `false` if there is no such live project.
     async fn set_tool_names(&self, project: ProjectId, style: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Every sealed credential of every account: for whoever holds the keys, at startup and when keys change.
+    /// Every sealed credential of every account: to be resealed at startup and when the encryption keys change.
     async fn list_all_sealed(&self) -> Result<Vec<Sealed>, StoreError>;
 
-    /// Replaces sealed credentials, all of them or none. Each names what it replaces: one that was changed since is left as it
-    /// is. Returns how many.
+    /// Replaces sealed credentials, all of them or none. Each names what it replaces: one that was changed since is
+    /// left as it is. Returns how many.
     async fn replace_sealed(&self, rows: Vec<Resealed>, audit: Vec<AuditEntry>) -> Result<u64, StoreError>;
 }
 

@@ -1,4 +1,5 @@
-//! A project's change log, and snapshots of indexes derived from it. What is in a snapshot's bytes is the ranking's business.
+//! A project's change log, and snapshots of indexes derived from it. What is in a snapshot's bytes is the ranking's
+//! business.
 
 use std::fs::File;
 use std::io;
@@ -18,8 +19,8 @@ pub trait Log: Send + Sync {
     /// The active workspace of this name.
     async fn find_workspace(&self, project: ProjectId, name: &WorkspaceName) -> Result<Option<Workspace>, StoreError>;
 
-    /// What happened in one life of a workspace after a position in the log, about `rows_max` records at most. The answer is
-    /// one consistent view: `upto` and the changes belong together.
+    /// What happened in one life of a workspace after a position in the log, about `rows_max` records at most. The
+    /// answer is one consistent view: `upto` and the changes belong together.
     async fn tail(
         &self,
         project: ProjectId,
@@ -40,8 +41,8 @@ pub trait Log: Send + Sync {
         self.tail(project, workspace, after, rows_max).await
     }
 
-    /// Identifies the history that the logs belong to. It changes when a database takes over that may have lost the ends of
-    /// the logs: whatever was derived from them before is then worthless, no matter what its seq says.
+    /// Identifies the history that the logs belong to. It changes when a database takes over that may have lost the
+    /// ends of the logs: whatever was derived from them before is then worthless, no matter what its seq says.
     fn epoch(&self) -> u64;
 
     /// The last position in the project's log.
@@ -109,9 +110,9 @@ pub struct Tail {
     pub audiences: Vec<Audience>,
     /// The records that changed in this piece, as they are now. In any order; each record occurs once.
     pub changes: Vec<Change>,
-    /// What is now known about the sources of the records in this piece, and about the workspace's other sources that were
-    /// seen to change in this piece. In any order; a source occurs once for each audience that knows something about it.
-    /// There may be more than the piece needs.
+    /// What is now known about the sources of the records in this piece, and about the workspace's other sources that
+    /// were seen to change in this piece. In any order; a source occurs once for each audience that knows something
+    /// about it. There may be more than the piece needs.
     pub sightings: Vec<Sighting>,
 }
 
@@ -133,8 +134,8 @@ impl Change {
     }
 }
 
-/// The newest hash of a source that an audience knows, or that the source is gone. Of the sightings open to a reader the
-/// latest counts: records with another hash of that source are stale for this reader, and all of one that is gone.
+/// The newest hash of a source that an audience knows, or that the source is gone. Of the sightings open to a reader
+/// the latest counts: records with another hash of that source are stale for this reader, and all of one that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     pub source_id: String,
@@ -187,7 +188,7 @@ pub trait SnapshotImage: Send + Sync {
 pub enum KeptImage {
     /// What [`SnapshotImage::to_bytes`] gave.
     Bytes(Vec<u8>),
-    /// What [`SnapshotImage::write_to`] wrote. Nobody changes it any more; it may lose its name.
+    /// What [`SnapshotImage::write_to`] wrote. It is never changed again, and may be unlinked while in use.
     File(File),
 }
 
@@ -223,14 +224,15 @@ pub(crate) fn read_sighting<R: Row>(row: &R, first: usize, project: ProjectId) -
     })
 }
 
-/// One position in a piece of the log: a record that changed there, a sighting, or neither (it concerned the whole workspace).
+/// One position in a piece of the log: a record that changed there, a sighting, or neither (it concerned the whole
+/// workspace).
 pub(crate) struct Place<T> {
     pub(crate) at: Seq,
     pub(crate) what: T,
 }
 
-/// Cuts a piece to about `rows_max` positions and returns how far it is complete: up to its last position if it was cut, up
-/// to the end otherwise. Whatever shares the last position stays in, because the next piece starts after it.
+/// Cuts a piece to about `rows_max` positions and returns how far it is complete: up to its last position if it was
+/// cut, up to the end otherwise. Whatever shares the last position stays in, because the next piece starts after it.
 ///
 /// `piece` must contain the first `rows_max` positions of each kind.
 pub(crate) fn cut<T>(piece: &mut Vec<Place<T>>, rows_max: usize, end: Seq) -> Seq {

@@ -14,9 +14,9 @@ pub trait People: Send + Sync {
     /// Whether there is any account yet.
     async fn has_accounts(&self) -> Result<bool, StoreError>;
 
-    /// Creates an account, its first project, its first member and that member's key, all or nothing. With `only_first`, it
-    /// creates them only if there is no account yet, and returns whether it did: of several nodes that start together on an
-    /// empty database, one does.
+    /// Creates an account, its first project, its first member and that member's key, all or nothing. With
+    /// `only_first`, it creates them only if there is no account yet, and returns whether it did: of several nodes that
+    /// start together on an empty database, one does.
     async fn insert_first(
         &self,
         account: Account,
@@ -82,8 +82,8 @@ pub trait People: Send + Sync {
     /// What a member has in a project: what removing it would hand over or delete. Scans the project.
     async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError>;
 
-    /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A record
-    /// whose audience changes takes a seq, so that every index follows.
+    /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A
+    /// record whose audience changes takes a seq, so that every index follows.
     async fn delete_member(
         &self,
         account: AccountId,

@@ -1,4 +1,5 @@
-//! Calls counted by other nodes: what each node reports to the others, and what a caller's node learns with the credential.
+//! Calls counted by other nodes: what each node reports to the others, and what a caller's node learns with the
+//! credential.
 
 use async_trait::async_trait;
 use mnemon_core::{ProjectId, Timestamp};
@@ -12,7 +13,8 @@ pub trait Rates: Send + Sync {
     /// Whether other nodes use the same storage at all.
     fn is_shared(&self) -> bool;
 
-    /// Replaces what this node reported before for these counters. The others read it with their next credential look-up.
+    /// Replaces what this node reported before for these counters. The others read it with their next credential
+    /// look-up.
     async fn publish_calls(&self, windows: Vec<CallWindow>, now: Timestamp) -> Result<(), StoreError>;
 }
 

@@ -16,10 +16,10 @@ use crate::rows::{Cells, Row};
 pub trait Records: Send + Sync {
     /// Saves a record. Returns once it is durable.
     ///
-    /// One transaction checks, in this order, the idempotency key, the records to supersede, duplicates and the project's
-    /// limit, then saves the record and ends what it supersedes. Either all of this happens or nothing. A save with a
-    /// `source_hash` makes that hash the newest known one of its source, for the record's audience. A duplicate takes a
-    /// seq only if it refreshes the record or changes what is known about its source.
+    /// One transaction checks, in this order, the idempotency key, the records to supersede, duplicates and the
+    /// project's limit, then saves the record and ends what it supersedes. Either all of this happens or nothing. A
+    /// save with a `source_hash` makes that hash the newest known one of its source, for the record's audience. A
+    /// duplicate takes a seq only if it refreshes the record or changes what is known about its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
 
     /// As [`Self::insert`]. Also brings what the record's status depends on, where that costs no round trip of its own.
@@ -66,8 +66,8 @@ pub trait Records: Send + Sync {
         workspace: Option<&WorkspaceName>,
     ) -> Result<Vec<RecordSummary>, StoreError>;
 
-    /// The live records of the next sources after this one, by source and oldest first. At most so many sources are
-    /// taken; the last one is complete.
+    /// The live records of the next sources after this one, by source and oldest first. At most `sources_max` sources
+    /// are taken; the last one is complete.
     async fn list_after_source(
         &self,
         project: ProjectId,
@@ -109,10 +109,10 @@ pub trait Records: Send + Sync {
     /// count, if there was anything to forget. Returns once this is durable.
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError>;
 
-    /// Brings a record back, if it was forgotten, or ended with its workspace, at or after `forgotten_since`, and the project
-    /// has room. `None` when there is no such record. The restored record keeps its place in the log; the restoring itself
-    /// takes a seq. One whose workspace was deleted joins the workspace that has the name now; if none has, the name comes
-    /// back with it.
+    /// Brings a record back, if it was forgotten, or ended with its workspace, at or after `forgotten_since`, and the
+    /// project has room. `None` when there is no such record. The restored record keeps its place in the log; the
+    /// restoring itself takes a seq. One whose workspace was deleted joins the workspace that has the name now; if none
+    /// has, the name comes back with it.
     async fn restore(
         &self,
         project: ProjectId,
@@ -122,8 +122,8 @@ pub trait Records: Send + Sync {
         audit: AuditEntry,
     ) -> Result<Option<Record>, StoreError>;
 
-    /// Deletes an active workspace together with its records and returns how many there were; `None` if no such workspace
-    /// is active. A later save creates it again under the same name, empty, with a new number.
+    /// Deletes an active workspace together with its records and returns how many there were; `None` if no such
+    /// workspace is active. A later save creates it again under the same name, empty, with a new number.
     async fn delete_workspace(
         &self,
         project: ProjectId,
@@ -138,8 +138,8 @@ pub trait Records: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<DeletedWorkspace>, StoreError>;
 
-    /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If the name was taken anew
-    /// meanwhile, the records join the workspace that has it now.
+    /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If a new workspace
+    /// has taken the name meanwhile, the records join the workspace that has it now.
     async fn restore_workspace(
         &self,
         project: ProjectId,
@@ -153,7 +153,7 @@ pub trait Records: Send + Sync {
 /// What became of restoring a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoredWorkspace {
-    /// So many records live again.
+    /// Restored; the number of records.
     Done(u64),
     /// There is nothing to restore.
     Absent,
@@ -174,8 +174,8 @@ pub struct Insert {
     pub supersede: Option<Supersede>,
 }
 
-/// Which records a save replaces. They are forgotten and keep the id of the record that took their place. If the save finds a
-/// duplicate, that duplicate takes their place, so it is never one of them.
+/// Which records a save replaces. They are forgotten and keep the id of the record that took their place. If the save
+/// finds a duplicate, that duplicate takes their place, so it is never one of them.
 #[derive(Debug, Clone)]
 pub struct Supersede {
     /// Each of these must be live and visible, in any workspace.
@@ -345,8 +345,9 @@ pub struct Stretch {
     pub upto: Seq,
 }
 
-/// How much of a list one read takes: at most so many rows, and none after the one with which their own texts have so many
-/// bytes together. What is not taken is not read either, so a page of large records takes no more memory than one of small ones.
+/// How much of a list one read takes: at most `rows_max` rows, ending with the row whose text brings the total to
+/// `bytes_max`. What is not taken is not read either, so a page of large records takes no more memory than one of small
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portion {
     pub rows_max: usize,

@@ -20,16 +20,16 @@ pub struct PurgedBeyond {
 
 #[async_trait]
 pub trait Retention: Send + Sync {
-    /// Purges a record: its row, its workspace's snapshot, and everything that points to it. Freed space is overwritten.
-    /// `false` if absent.
+    /// Purges a record: its row, its workspace's snapshot, and everything that points to it. Freed space is
+    /// overwritten. `false` if absent.
     async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Purges what was forgotten, or whose workspace or project was deleted, before a given time, up to `rows_max` records.
-    /// Returns the number of records removed; fewer than `rows_max` means that nothing is left.
+    /// Purges what was forgotten, or whose workspace or project was deleted, before a given time, up to `rows_max`
+    /// records. Returns the number of records removed; fewer than `rows_max` means that nothing is left.
     async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError>;
 
-    /// Purges the oldest forgotten records of a project, and those of its deleted workspaces, until at most `keep` are left.
-    /// Nothing that ended after `now` is touched.
+    /// Purges the oldest forgotten records of a project, and those of its deleted workspaces, until at most `keep` are
+    /// left. Nothing that ended after `now` is touched.
     async fn purge_beyond(&self, project: ProjectId, keep: u64, now: Timestamp) -> Result<PurgedBeyond, StoreError>;
 
     /// Rewrites storage without its free space.

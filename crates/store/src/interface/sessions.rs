@@ -41,9 +41,9 @@ pub trait Sessions: Send + Sync {
 
     /// Appends to a session; the first part creates it. Returns only once it is durable.
     ///
-    /// Inside one transaction: the session must be as long as the append says, else nothing is changed. Then the part is
-    /// stored, and while the project exceeds its volume, the oldest parts of the least recently used session are dropped; the
-    /// count of received bytes stays.
+    /// Inside one transaction: the session must be as long as the append says, else nothing is changed. Then the part
+    /// is stored, and while the project exceeds its volume, the oldest parts of the least recently used session are
+    /// dropped; the count of received bytes stays.
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError>;
 
     /// The kept part of a session that contains this byte, or the first one after it.
@@ -143,7 +143,7 @@ impl SessionAppend {
 pub struct SessionPart {
     /// The first byte, as received.
     pub start: u64,
-    /// How many bytes it stands for, as received.
+    /// How many bytes of the file it holds, as received.
     pub size: u64,
     pub kept_bytes: u64,
     /// The text, in whatever form the caller keeps it.

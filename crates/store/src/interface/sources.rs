@@ -17,9 +17,9 @@ pub trait Sources: Send + Sync {
     /// What each audience knows about every source of a project. The parts of one source of a workspace come together.
     async fn list_all_sources(&self, project: ProjectId) -> Result<Vec<SourcePart>, StoreError>;
 
-    /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it counts
-    /// for each workspace that knows the source or has records from it, and for the default one. Takes a seq and returns
-    /// it if this is news to anybody (`is_news`).
+    /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it
+    /// counts for each workspace that knows the source or has records from it, and for the default one. Takes a seq and
+    /// returns it if this is news to anybody (`is_news`).
     async fn observe_source(
         &self,
         project: ProjectId,
@@ -28,8 +28,8 @@ pub trait Sources: Send + Sync {
         look: Look,
     ) -> Result<Option<Seq>, StoreError>;
 
-    /// Takes over what an audience knew about a source elsewhere. If that audience knows something about it here, nothing
-    /// changes: that is newer. Returns whether it was taken over; this takes a seq.
+    /// Takes over what an audience knew about a source elsewhere. If that audience knows something about it here,
+    /// nothing changes: that is newer. Returns whether it was taken over; this takes a seq.
     async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError>;
 }
 
@@ -40,7 +40,7 @@ pub struct Observation {
     pub seen: Seen,
 }
 
-/// Who looked, and when. The operator is nobody's member.
+/// Who looked, and when. `by` is `None` for the operator, who is not a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub by: Option<MemberId>,
@@ -50,7 +50,8 @@ pub struct Look {
 /// Whether a source is there, and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// It has this hash (or several, joined by [`mnemon_core::join_hashes`]), which becomes the newest known and confirmed one.
+    /// It has this hash (or several, joined by [`mnemon_core::join_hashes`]), which becomes the newest known and
+    /// confirmed one.
     Hash(String),
     /// It does not exist any more.
     Gone { moved_to: Option<String> },
@@ -123,8 +124,8 @@ impl Sight<'_> {
     }
 }
 
-/// Whether something that an audience saw changes what anybody knows about a source. `parts` are all parts of that source in
-/// one workspace.
+/// Whether something that an audience saw changes what anybody knows about a source. `parts` are all parts of that
+/// source in one workspace.
 ///
 /// Of the sightings open to a reader the latest counts. Seeing what the audience already knows changes nothing, unless
 /// another audience has seen something else since: readers who belong to both would go on believing that.

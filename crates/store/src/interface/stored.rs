@@ -1,5 +1,5 @@
-//! A record as stored, and the rules by which it changes there: a duplicate refreshes it, a member who leaves hands it over.
-//! Both engines read and decide with this code; what they write is their own.
+//! A record as stored, and the rules by which it changes there: a duplicate refreshes it, a member who leaves hands it
+//! over. Both engines read and decide with this code; what they write is their own.
 
 use mnemon_core::{
     Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp,
@@ -45,8 +45,8 @@ impl Stored {
         self.forgotten_at.or(self.ended_at)
     }
 
-    /// Reads a row with the columns of [`Nameless::read`], forgotten_at and superseded_by. The names are asked for after the
-    /// row has proved whole.
+    /// Reads a row with the columns of [`Nameless::read`], forgotten_at and superseded_by. The names are asked for
+    /// after the row has proved whole.
     pub(crate) fn read<R: Row>(
         row: &R,
         project: ProjectId,
@@ -91,8 +91,8 @@ impl Stored {
         Changed { record, checksum }
     }
 
-    /// The record with a new owner; a draft becomes the owner's draft. Its old checksum must match first: a damaged record must
-    /// not get a new checksum that says it is intact.
+    /// The record with a new owner; a draft becomes the owner's draft. Its old checksum must match first: a damaged
+    /// record must not get a new checksum that says it is intact.
     pub(crate) fn handed_over(
         &self,
         project: ProjectId,
@@ -114,7 +114,7 @@ impl Stored {
     }
 }
 
-/// A record as its own row tells it, proved by its checksum. Its names are still empty.
+/// A record as read from its own row, verified by its checksum. Its names are still empty.
 pub(crate) struct Nameless {
     pub(crate) record: Record,
     pub(crate) department: Option<DepartmentId>,
@@ -122,9 +122,9 @@ pub(crate) struct Nameless {
 }
 
 impl Nameless {
-    /// Reads seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until, created_at,
-    /// updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum and is_cautioned, from
-    /// column `first` on.
+    /// Reads seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
+    /// created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum and
+    /// is_cautioned, from column `first` on.
     pub(crate) fn read<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Self, StoreError> {
         let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
         let cells = Cells::new(row, "record", || format!("{project}/{seq}"));

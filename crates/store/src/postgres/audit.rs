@@ -65,8 +65,8 @@ impl Audit for PostgresStore {
         rows.iter().map(|row| read_audit(row, account)).collect()
     }
 
-    /// Adds to the figures of keys that belong to their project; others leave nothing. Nodes add at the same time: all go
-    /// through projects, keys and days in one order, so that none waits for one that waits for it.
+    /// Adds to the figures of keys that belong to their project; others leave nothing. Nodes add at the same time: all
+    /// go through projects, keys and days in one order, so that none waits for one that waits for it.
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
         let mut by_project: BTreeMap<ProjectId, Vec<&Usage>> = BTreeMap::new();
         for row in &rows {

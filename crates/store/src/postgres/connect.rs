@@ -64,10 +64,10 @@ impl PostgresConfig {
     }
 }
 
-/// A caller waits once for a connection and once for a lock. Coalesced that stays below two seconds: the caller is told that
-/// storage is unavailable rather than left waiting.
+/// A caller waits once for a connection and once for a lock. Together that stays below two seconds: the caller gets an
+/// error rather than a long wait.
 const PATIENCE: Duration = Duration::from_millis(750);
-/// Short: whoever waits for a replica may have to wait for the primary too.
+/// Short: a search that waits for a replica may have to wait for the primary too.
 const REPLICA_PATIENCE: Duration = Duration::from_millis(300);
 /// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
@@ -127,14 +127,15 @@ impl Pool {
         if self.inner.is_closed() {
             return Err(closed().into());
         }
-        // One limit over everything: the pool's own limits would let a caller wait for its turn and then for a new connection.
+        // One limit over everything: the pool's own limits would let a caller wait for its turn and then for a new
+        // connection.
         match tokio::time::timeout(self.patience, self.inner.get()).await {
             Ok(connection) => Ok(connection?),
             Err(_) => Err(Fault::away("all connections to PostgreSQL are in use, or connecting took too long")),
         }
     }
 
-    /// Drops the connections that nobody uses: a server that left one question unanswered leaves the others too.
+    /// Drops idle connections: a server that did not answer on one connection won't answer on the others.
     pub(super) fn distrust(&self) {
         self.inner.retain(|_, _| false);
     }
@@ -220,8 +221,8 @@ impl Server {
         Ok(Self { hosts, tls })
     }
 
-    /// Asks all hosts at once and takes the first that accepts (with `target_session_attrs=read-write`: the primary). One after
-    /// the other would wait for a machine that is gone, or that is there and frozen, before it asks the next.
+    /// Asks all hosts at once and takes the first that accepts (with `target_session_attrs=read-write`: the primary).
+    /// One after the other would wait for a machine that is gone, or that is there and frozen, before it asks the next.
     async fn connect(&self) -> Result<(Client, JoinHandle<()>), tokio_postgres::Error> {
         let mut attempts = JoinSet::new();
         for config in &self.hosts {
@@ -239,7 +240,7 @@ impl Server {
                     });
                     return Ok((client, task));
                 }
-                // A server's own words tell more than a host that is not there.
+                // Prefer a server's error to a failure to connect.
                 Err(error) if told.is_none() || error.as_db_error().is_some() => told = Some(error),
                 Err(_) => {}
             }

@@ -1,5 +1,5 @@
-//! Who calls: credentials, keys and the operator token. Every call asks the database, because another node may have changed
-//! them. Calls that arrive together look their credentials up together (`look_up.rs`).
+//! Who calls: credentials, keys and the operator token. Every call asks the database, because another node may have
+//! changed them. Calls that arrive together look their credentials up together (`look_up.rs`).
 
 use async_trait::async_trait;
 use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp, WorkspaceName};
@@ -90,7 +90,8 @@ impl Credentials for PostgresStore {
         rows.iter().map(read_key).collect()
     }
 
-    /// Nodes note at the same time: all go through projects and keys in one order, so that none waits for one that waits for it.
+    /// Nodes note at the same time: all go through projects and keys in one order, so that none waits for one that
+    /// waits for it.
     async fn note_seen(&self, mut seen: Vec<SeenKey>) -> Result<(), StoreError> {
         const UPDATE: &str = "
             UPDATE api_key

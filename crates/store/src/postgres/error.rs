@@ -22,7 +22,7 @@ pub(super) enum Again {
     RolledBack,
     /// The connection was lost: nothing was stored, unless it was lost while committing.
     Lost,
-    /// Somebody keeps a lock: nothing was stored, and another act may have better luck.
+    /// Somebody keeps a lock: nothing was stored, and another act may succeed.
     Locked,
 }
 
@@ -31,8 +31,8 @@ impl Fault {
         Self { error: StoreError::Away(why.to_owned()), again: Again::No }
     }
 
-    /// The same failure if a lost connection leaves it unknown whether the act was stored: only the caller may repeat it, with
-    /// an idempotency key.
+    /// The same failure if a lost connection leaves it unknown whether the act was stored: only the caller may repeat
+    /// it, with an idempotency key.
     pub(super) fn while_committing(self) -> Self {
         match (self.again, self.error) {
             (again @ (Again::RolledBack | Again::Locked), error) => Self { error, again },
@@ -52,7 +52,8 @@ impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => from_server(refusal),
-            // Errors that don't come from the server come from the connection, except for values that don't fit a statement.
+            // Errors that don't come from the server come from the connection, except for values that don't fit a
+            // statement.
             None if error.is_closed()
                 || std::error::Error::source(&error).is_some_and(|cause| cause.is::<std::io::Error>()) =>
             {
@@ -111,7 +112,8 @@ fn from_server(refusal: &DbError) -> Fault {
     }
 }
 
-/// The error with its causes, which distinguish a wrong host name from a refused connection; or advice, if there is any.
+/// The error with its causes, which distinguish a wrong host name from a refused connection; or advice, if there is
+/// any.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(advice) = tls::explain(error) {
         return advice;

@@ -228,7 +228,7 @@ impl PostgresStore {
     }
 }
 
-/// A project's integrations are deleted with it: nobody needs their credentials any more.
+/// A project's integrations are deleted with it: their credentials are not needed any more.
 pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
     const DELETE: &str = "DELETE FROM integration WHERE project_id = $1";
     const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1";

@@ -1,6 +1,6 @@
 //! What a node knows of keys from earlier look-ups. It is never believed as it is: with each call the database says
-//! whether anything about the key's account has changed since, and if it has, the key is looked up anew. Where the database
-//! does not note changes, because somebody has dropped its triggers, nothing is known.
+//! whether anything about the key's account has changed since, and if it has, the key is looked up again. Where the
+//! database does not note changes, because somebody has dropped its triggers, nothing is known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ impl KnownKeys {
         self.credentials.read().get(hash).cloned()
     }
 
-    /// Remembers a key that was looked up. One that is refused, or will be without any change to it, is forgotten: refusing
-    /// it takes the same look-up as refusing a key that never was.
+    /// Remembers a key that was looked up. One that is refused, or will be without any change to it, is forgotten:
+    /// refusing it takes the same look-up as refusing a key that never was.
     pub(super) fn note(&self, hash: CredentialHash, credential: &Arc<Credential>) {
         if !self.notes_changes || !is_lasting(credential) {
             self.forget(&hash);

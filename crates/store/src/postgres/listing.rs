@@ -27,8 +27,8 @@ pub(super) const WORKSPACES: &str = "
     WHERE w.project_id = $1 AND w.deleted_at IS NULL
     ORDER BY w.name";
 
-/// The positions of records, with the bytes of their own texts as [`Record::text_bytes`] counts them. PostgreSQL knows the length
-/// of a long text without reading it.
+/// The positions of records, with the bytes of their own texts as [`Record::text_bytes`] counts them. PostgreSQL knows
+/// the length of a long text without reading it.
 macro_rules! sized {
     ($from:literal) => {
         concat!(
@@ -175,8 +175,8 @@ async fn list_places(
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
             AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
     );
-    // One deleted workspace after the other, each by its own index: a join could walk through every living record, of which
-    // hardly any is in such a place.
+    // One deleted workspace after the other, each by its own index: a join could walk through every living record, of
+    // which hardly any is in such a place.
     const OF_DELETED: &str = concat!(
         "
         SELECT gone.seq, gone.text_bytes

@@ -152,7 +152,8 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
             ORDER BY a.audience)
         FROM workspace w
         WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL";
-    // Where live records were saved. Forgotten ones can be skipped: a reader that knew them learns of it from the change.
+    // Where live records were saved. Forgotten ones can be skipped: a reader that knew them learns of it from the
+    // change.
     const SAVES: &str = "
         SELECT seq, seq, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
             valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
@@ -171,9 +172,9 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
         ORDER BY c.seq
         LIMIT $4";
-    // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns
-    // of the record learns everything known about its source. What was handed over together shares a position, and a piece
-    // has all of it or nothing.
+    // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: an index that
+    // learns of the record learns everything known about its source. What was handed over together shares a position,
+    // and a piece has all of it or nothing.
     const SIGHTINGS: &str = "
         SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
         FROM source s

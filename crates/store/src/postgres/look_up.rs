@@ -1,9 +1,9 @@
 //! Look-ups of credentials, which are made together (`together.rs`): many calls by one statement.
 //!
-//! The statement is a function of the database: it takes on the service's role and opens what the presented hashes lead to,
-//! and nothing else (`look_up`, `migrations/postgres/0001_schema.sql`). Of keys that this node knows, it asks only whether
-//! that still holds, where their logs end, and how often they were used elsewhere (`look_again`, `0001_schema.sql`):
-//! less than half the work.
+//! The statement is a function of the database: it takes on the service's role and opens what the presented hashes lead
+//! to, and nothing else (`look_up`, `migrations/postgres/0001_schema.sql`). Of keys that this node knows, it asks only
+//! whether that still holds, where their logs end, and how often they were used elsewhere (`look_again`,
+//! `0001_schema.sql`): less than half the work.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Brings a database to the schema that this program knows, one numbered step at a time, even if many nodes start together;
-//! and checks the walls between tenants before anything is served.
+//! Brings a database to the schema that this program knows, one numbered step at a time, even if many nodes start
+//! together; and checks the walls between tenants before anything is served.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -29,8 +29,8 @@ pub(super) fn fingerprint() -> u32 {
     hasher.finalize()
 }
 
-/// Applies the missing steps. Each is one transaction together with the note that it was applied. A node that applies one
-/// locks the table of notes; nodes that start at the same time wait for it and find the step done.
+/// Applies the missing steps. Each is one transaction together with the note that it was applied. A node that applies
+/// one locks the table of notes; nodes that start at the same time wait for it and find the step done.
 pub(super) async fn migrate(config: &PostgresConfig) -> Result<(), StoreError> {
     let mut client = connect_as_owner(config).await?;
     migrate_with(&mut client, MIGRATIONS, &config.role).await.map_err(|fault| fault.error)
@@ -104,7 +104,7 @@ async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result
         CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
     const NOTE: &str = "INSERT INTO migration (no, name) VALUES ($1, $2)";
     const IS_APPLIED: &str = "SELECT EXISTS (SELECT 1 FROM migration WHERE no = $1)";
-    // Two nodes create the table at once: one is told that its name or type is taken.
+    // Two nodes create the table at once: one gets the error that its name or type is taken.
     if let Err(error) = client.batch_execute(TABLE).await {
         let is_taken = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
         if !error.code().is_some_and(|code| is_taken.contains(code)) {

@@ -69,8 +69,8 @@ const STORE_KEYS: &str = "
     SET arguments_hash = excluded.arguments_hash, record_seq = excluded.record_seq,
         was_duplicate = excluded.was_duplicate, created_at = excluded.created_at, answer = NULL";
 
-/// The rows of one table: a vector for each column, filled from what `push` is given. The columns are the statement's values, in
-/// the order in which they stand here.
+/// The rows of one table: a vector for each column, filled from what `push` is given. The columns are the statement's
+/// values, in this order.
 macro_rules! columns {
     ($name:ident$(<$life:lifetime>)? ($($given:ident: $of:ty),*) { $($column:ident: $kind:ty = $value:expr,)* }) => {
         #[derive(Default)]

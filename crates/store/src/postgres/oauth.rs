@@ -170,7 +170,7 @@ impl PostgresStore {
     }
 }
 
-/// Whoever has the token may see its connection, which opens the row of its key.
+/// The holder of the token may see its connection, which opens the row of its key.
 pub(super) const OPEN_KEY: &str = "
     SELECT set_config('mnemon.key', c.key_id::text, true)
     FROM connection c

@@ -238,7 +238,8 @@ impl People for PostgresStore {
     }
 }
 
-/// Whether there is no account yet. The lock lets the nodes look one after the other, until each has created what it wants.
+/// Whether there is no account yet. The lock lets the nodes look one after the other, until each has created what it
+/// wants.
 async fn is_first(tx: &Tx) -> Result<bool, Fault> {
     const LOCK: &str = "LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE";
     const SELECT: &str = "SELECT 1 FROM account LIMIT 1";

@@ -1,5 +1,5 @@
-//! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as the
-//! last step before the commit.
+//! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as
+//! the last step before the commit.
 
 use mnemon_core::{AccountId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;

@@ -34,8 +34,8 @@ pub(super) async fn insert_project(tx: &Tx, project: &Project) -> Result<(), Fau
     Ok(())
 }
 
-/// Deletes a project and every workspace in it. Readers check the workspace of a record anyway: with the workspaces gone,
-/// they find nothing, and none has to check the project.
+/// Deletes a project and every workspace in it. Readers check the workspace of a record anyway: with the workspaces
+/// gone, they find nothing, and none has to check the project.
 pub(super) async fn delete_project(
     pool: &Arc<Pool>,
     account: AccountId,

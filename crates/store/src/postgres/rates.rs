@@ -1,7 +1,8 @@
 //! Calls counted by this node and by the others.
 //!
-//! Each node keeps one row per counter with the calls of its last minute, second by second, and replaces it as a whole. The
-//! rows are worthless after that minute, so the table is not logged: a database that crashes forgets a minute of calls.
+//! Each node keeps one row per counter with the calls of its last minute, second by second, and replaces it as a whole.
+//! The rows are worthless after that minute, so the table is not logged: a database that crashes forgets a minute of
+//! calls.
 
 use async_trait::async_trait;
 use mnemon_core::Timestamp;

@@ -1,5 +1,5 @@
-//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed over
-//! to an heir.
+//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed
+//! over to an heir.
 
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ async fn has_member(tx: &Tx, account: AccountId, id: MemberId) -> Result<bool, F
     Ok(tx.row(SELECT, &[&account.uuid(), &id.uuid()]).await?.is_some())
 }
 
-/// Locks a project, unless it was deleted meanwhile, and finds the member's records in it that can still be read or restored.
-/// Scans the whole project: an index by author would slow every save, and members leave rarely.
+/// Locks a project, unless it was deleted meanwhile, and finds the member's records in it that can still be read or
+/// restored. Scans the whole project: an index by author would slow every save, and members leave rarely.
 async fn list_owned(tx: &Tx, account: AccountId, project: ProjectId, member: MemberId) -> Result<Option<Owned>, Fault> {
     const SELECT: &str = "
         SELECT r.seq

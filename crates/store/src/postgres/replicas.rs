@@ -1,9 +1,9 @@
 //! Read replicas: standbys that searches may read instead of the primary.
 //!
-//! A search knows from its look-up, which the primary answered, how far the project's log had come. A replica's answer counts
-//! only if the same view of the replica shows that it has replayed that much, and that it follows the same history; otherwise
-//! the primary is asked. So a caller never sees less than with the primary alone, and a replica that is behind, slow or gone
-//! costs a search a little time and nothing else.
+//! A search knows from its look-up, which the primary answered, how far the project's log had come. A replica's answer
+//! counts only if the same view of the replica shows that it has replayed that much, and that it follows the same
+//! history; otherwise the primary is asked. So a caller never sees less than with the primary alone, and a replica that
+//! is behind, slow or gone costs a search a little time and nothing else.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const BEHIND_REST: Duration = Duration::from_millis(100);
 /// The same for one that failed, or did not answer in time.
 const FAILED_REST: Duration = Duration::from_secs(5);
 
-/// What kind of server this is, and which history it follows. The timeline is the one of the last restart point: after a
-/// failover, a standby is used again when it has made one (within `checkpoint_timeout`).
+/// What kind of server this is, and which history it follows. The timeline is the one of the last restart point: after
+/// a failover, a standby is used again when it has made one (within `checkpoint_timeout`).
 const STANDING: &str = "
     SELECT pg_is_in_recovery(), c.timeline_id::bigint, s.system_identifier
     FROM pg_control_checkpoint() AS c, pg_control_system() AS s";
@@ -75,7 +75,8 @@ pub(super) struct Visit {
 }
 
 impl Visit {
-    /// The question that [`Self::is_of_the_primary`] reads. It goes first: whatever is read after it is at least as new.
+    /// The question that [`Self::is_of_the_primary`] reads. It goes first: whatever is read after it is at least as
+    /// new.
     pub(super) fn standing() -> Ask<'static> {
         ask(STANDING, &[])
     }

@@ -35,8 +35,8 @@ impl Retention for PostgresStore {
         self.attempt(|| purge(&self.pool, project, id, &audit)).await
     }
 
-    /// Project by project. Maintenance is the only act that belongs to no tenant: it sees which projects exist, and selects each
-    /// in turn.
+    /// Project by project. Maintenance is the only act that belongs to no tenant: it sees which projects exist, and
+    /// selects each in turn.
     async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
         const PROJECTS: &str = "SELECT id FROM project ORDER BY id";
         let rows = self.ask(Tenant::for_upkeep(), PROJECTS, &[]).await?;
@@ -73,7 +73,8 @@ impl Retention for PostgresStore {
         }
     }
 
-    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile gets `storage is unavailable`.
+    /// Rewrites the tables that hold memory, one after the other. Calls that need one meanwhile get `storage is
+    /// unavailable`.
     async fn compact(&self) -> Result<(), StoreError> {
         let client = connect_as_owner(&self.config).await?;
         let failed = |error: tokio_postgres::Error| Fault::from(error).error;
@@ -92,8 +93,8 @@ impl Retention for PostgresStore {
         ] {
             client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
         }
-        // The planner's statistics hold samples of what the tables held: keys of facts, sources. They were gathered anew
-        // above, and their old rows go as those of the tables did.
+        // The planner's statistics hold samples of what the tables held: keys of facts, sources. They were gathered
+        // again above, and their old rows go as those of the tables did.
         outlive_older_views(&client).await?;
         client.batch_execute("VACUUM (FULL) pg_catalog.pg_statistic").await.map_err(failed)?;
         Ok(())
@@ -150,7 +151,7 @@ async fn list_doomed(pool: &Arc<Pool>, projects: &[ProjectId], before: Timestamp
 }
 
 async fn purge_project(pool: &Arc<Pool>, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-    // Deleted projects too: nobody else writes into those.
+    // Deleted projects too: no other act writes into those.
     const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
     let tx = Tx::write(pool, Tenant::project(id)).await?;
     let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
@@ -230,8 +231,8 @@ fn touched_by(rows: &[Row], project: ProjectId) -> Result<BTreeSet<WorkspaceNo>,
     rows.iter().map(read).collect()
 }
 
-/// Waits until nobody sees this database as it was before now, and no writer on the server could make a newcomer do so.
-/// Rewriting a table keeps deleted rows for as long as they might still be seen.
+/// Waits until no transaction sees this database as it was before now, and none that is still running could make a new
+/// one see it. Rewriting a table keeps deleted rows for as long as they might still be seen.
 async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
     const NOW: &str = "SELECT pg_current_xact_id()::text, pg_current_xact_id()::xid::text";
     const ARE_OLDER: &str = "
@@ -289,9 +290,9 @@ async fn remove_records(
     Ok((rows.len() as u64, touched_by(&rows, project)?))
 }
 
-/// Drops the snapshot of a workspace and records that one taken earlier must not be stored later. The records themselves
-/// need no log position: every index learned that they are gone when they were forgotten. There is no clock here, so the
-/// row contains the bound instead of the time.
+/// Drops the snapshot of a workspace and records that one taken earlier must not be stored later. The records
+/// themselves need no log position: every index learned that they are gone when they were forgotten. There is no clock
+/// here, so the row contains the bound instead of the time.
 async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
     const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
     let (id, number) = (project.id.uuid(), integer(no.0));
@@ -314,8 +315,8 @@ async fn remove_keys(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's source
-/// must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
+/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's
+/// source must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
 async fn remove_sources(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
     const DELETE: &str = "
         DELETE FROM source s

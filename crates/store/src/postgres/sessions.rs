@@ -1,5 +1,5 @@
-//! Uploaded session histories: a row with counts, and parts with the text. An append holds the project's lock, so that of
-//! several at one position only one succeeds, and the volume is kept.
+//! Uploaded session histories: a row with counts, and parts with the text. An append holds the project's lock, so that
+//! of several at one position only one succeeds, and the volume is kept.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ pub(super) const SELECT: &str = "
     WHERE project_id = $1 AND workspace_no = $2
     ORDER BY seq DESC
     LIMIT 1";
-/// Removes all snapshots of a workspace, for whoever purges in it and holds the project's lock.
+/// Removes all snapshots of a workspace, for a purge that holds the project's lock.
 pub(super) const DELETE: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2";
 
 /// Stores a snapshot of an active workspace unless there is a newer one.
@@ -41,11 +41,11 @@ pub(super) async fn save(
     Ok(())
 }
 
-/// Writes the row first, and takes the project's lock only to see whether it may stay: saves into the project would wait for
-/// that lock while megabytes are sent and written.
+/// Writes the row first, and takes the project's lock only to see whether it may stay: saves into the project would
+/// wait for that lock while megabytes are sent and written.
 ///
-/// One that was taken before a purge and arrives after it does not stay: it still contains the purged text. The lock orders
-/// the two. A purge does not wait for a row that is not there yet, so neither waits for the other in a circle.
+/// One that was taken before a purge and arrives after it does not stay: it still contains the purged text. The lock
+/// orders the two. A purge does not wait for a row that is not there yet, so neither waits for the other in a circle.
 async fn write(pool: &Arc<Pool>, project: ProjectId, snapshot: &Snapshot<Vec<u8>>) -> Result<(), Fault> {
     const INSERT: &str =
         "INSERT INTO snapshot (project_id, workspace_no, seq, bytes) VALUES ($1, $2, $3, $4) RETURNING id";

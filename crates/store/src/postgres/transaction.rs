@@ -4,8 +4,8 @@
 //! statements and the commit. A handful of questions then costs one round trip, however far away the server is.
 //!
 //! Every transaction runs as the service's own role, which owns nothing, and declares whose rows it uses; row-level
-//! security shows it no others. Both end with the transaction, so a connection carries nothing from one caller to the next,
-//! and a pooler may hand it to anybody in between.
+//! security shows it no others. Both end with the transaction, so a connection carries nothing from one caller to the
+//! next, and a pooler may hand it to anybody in between.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ use super::error::{Again, Fault};
 /// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
 const ROUND_TRIP_MAX: Duration = Duration::from_secs(40);
 
-/// Whose rows a transaction may touch. Nobody's by default.
+/// Whose rows a transaction may touch. None by default.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tenant {
     project: String,
@@ -52,8 +52,8 @@ impl Tenant {
         Self { has_people: true, ..Self::project(id) }
     }
 
-    /// The memory of several projects, for saves that are stored together and searches that read together. Of one project
-    /// everything is open that [`Self::project`] opens.
+    /// The memory of several projects, for saves that are stored together and searches that read together. Of one
+    /// project everything is open that [`Self::project`] opens.
     pub(super) fn projects(projects: &[Uuid]) -> Self {
         let ids: Vec<u8> = projects.iter().flat_map(|id| *id.as_bytes()).collect();
         let project = if let [id] = projects { id.to_string() } else { String::new() };
@@ -75,17 +75,17 @@ impl Tenant {
         Self { project: project.to_string(), account: account.to_string(), ..Self::default() }
     }
 
-    /// One key, for whoever has its secret.
+    /// One key, by its secret.
     pub(super) fn credential(hash: &CredentialHash) -> Self {
         Self { credential: to_hex(hash.as_bytes()), ..Self::default() }
     }
 
-    /// One key, for whoever knows its id.
+    /// One key, by its id.
     pub(super) fn key(id: KeyId) -> Self {
         Self { key: id.to_string(), ..Self::default() }
     }
 
-    /// One connection, for whoever knows its id.
+    /// One connection, by its id.
     pub(super) fn connection(id: ConnectionId) -> Self {
         Self { key: id.to_string(), ..Self::default() }
     }
@@ -154,7 +154,8 @@ impl Tx {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", false).await
     }
 
-    /// Writes. Every statement sees what was committed before it began; whoever needs more locks the project's row first.
+    /// Writes. Every statement sees what was committed before it began; an act that needs more locks the project's row
+    /// first.
     pub(super) async fn write(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", true).await
     }
@@ -166,8 +167,8 @@ impl Tx {
         Ok(Self { client, pool, begin, is_writing, tenant, round_trip_max, is_begun, is_broken })
     }
 
-    /// Gives up sooner, for saves and searches, which touch few rows: a machine that froze must not hold callers up longer than
-    /// another one takes to become the primary.
+    /// Gives up sooner, for saves and searches, which touch few rows: a machine that froze must not hold callers up
+    /// longer than another one takes to become the primary.
     pub(super) fn of_a_call(mut self) -> Self {
         self.round_trip_max = self.pool.limits().call_max;
         self
@@ -240,7 +241,7 @@ impl Tx {
         if own > 0 {
             asks.insert(0, open_people());
         }
-        // It reads no table, so preparing it waits for nobody's lock.
+        // It reads no table, so preparing it waits for no lock.
         let enter = if is_first { Some(client.prepare_cached(ENTER).await?) } else { None };
         let begin = async {
             match &enter {
@@ -248,14 +249,16 @@ impl Tx {
                 None => Ok(()),
             }
         };
-        // In this order: a statement prepared for the first time waits for locks, within the limits set at the beginning.
+        // In this order: a statement prepared for the first time waits for locks, within the limits set at the
+        // beginning.
         let (begun, answers) = tokio::join!(biased; begin, send_asks(client, &asks, last));
         begun?;
         let answers = answers?;
         Ok(answers.into_iter().skip(own).take(asks.len() - own).collect())
     }
 
-    /// Begins, takes on the service's role, and declares whose rows are used. Sends all of it before waiting for anything.
+    /// Begins, takes on the service's role, and declares whose rows are used. Sends all of it before waiting for
+    /// anything.
     async fn begin(&self, client: &Object, enter: &Statement) -> Result<(), Fault> {
         let (limits, tenant) = (self.pool.limits(), &self.tenant);
         let values: [&(dyn ToSql + Sync); 9] = [
@@ -276,8 +279,9 @@ impl Tx {
     }
 }
 
-/// Every statement touches few rows of one tenant among many others': use indexes, row by row. A young table would tempt the
-/// server to read all of it, or all of a project by a bitmap, with a plan that it keeps when the table has grown. Compiling (JIT) such a statement never pays.
+/// Every statement touches few rows of one tenant among many others': use indexes, row by row. A young table would
+/// tempt the server to read all of it, or all of a project by a bitmap, with a plan that it keeps when the table has
+/// grown. Compiling (JIT) such a statement never pays.
 const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
@@ -306,8 +310,8 @@ async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Res
     Ok(InOrder::new(answers).await.into_iter().collect::<Result<Vec<_>, _>>()?)
 }
 
-/// One statement outside of any transaction of ours, for a function of the database that takes on the role and opens rows by
-/// itself. Whatever it sets ends with it.
+/// One statement outside of any transaction of ours, for a function of the database that takes on the role and opens
+/// rows by itself. Whatever it sets ends with it.
 pub(super) async fn ask_alone(
     pool: &Arc<Pool>,
     sql: &'static str,
@@ -355,8 +359,8 @@ impl Drop for Tx {
     }
 }
 
-/// All of the futures, polled in order: each sends its message when it is first polled, and the messages must leave in this
-/// order.
+/// All of the futures, polled in order: each sends its message when it is first polled, and the messages must leave in
+/// this order.
 struct InOrder<'a> {
     waiting: Vec<Option<Answer<'a>>>,
     done: Vec<Option<Result<Vec<Row>, tokio_postgres::Error>>>,

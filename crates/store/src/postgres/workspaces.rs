@@ -134,8 +134,8 @@ pub(super) async fn restore_workspace(
     Ok(RestoredWorkspace::Done(count))
 }
 
-/// Makes records of one workspace live again. Those whose workspace ended join the workspace that has the name now; if none
-/// has, the name comes back with them. Answers where they are.
+/// Makes records of one workspace live again. Those whose workspace ended join the workspace that has the name now; if
+/// none has, the name comes back with them. Answers where they are.
 pub(super) async fn bring_back(
     tx: &Tx,
     locked: &mut Locked,
@@ -160,7 +160,8 @@ pub(super) async fn bring_back(
     Ok(Some(no))
 }
 
-/// The active workspace of this name, made under the next place of the log if there is none; it knows the records' audiences.
+/// The active workspace of this name, made under the next place of the log if there is none; it knows the records'
+/// audiences.
 async fn join_living(
     tx: &Tx,
     locked: &Locked,
@@ -219,7 +220,7 @@ async fn find_ended(
     Ok(Some(Cells::new(&row, "workspace", || format!("{project}/{}", no.0)).workspace_name(0, "name")?))
 }
 
-/// The records that nobody had forgotten when the workspace ended, oldest first.
+/// The records that were live when the workspace was deleted, oldest first.
 async fn list_left(tx: &Tx, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Seq>, Fault> {
     const SELECT: &str = "
         SELECT seq

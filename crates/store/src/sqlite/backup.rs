@@ -1,11 +1,11 @@
 //! A copy of a data directory's database, made while the service runs, and the way back into an empty directory.
 //!
-//! The copy shows one moment: it is read inside one transaction, and whatever is saved meanwhile goes on and is not in it.
-//! The WAL can't be emptied while that transaction lasts. A copy has its final name only after it was read back, sealed
-//! (`seal.rs`) and synced.
+//! The copy shows one moment: it is read inside one transaction, and whatever is saved meanwhile goes on and is not in
+//! it. The WAL can't be emptied while that transaction lasts. A copy has its final name only after it was read back,
+//! sealed (`seal.rs`) and synced.
 //!
-//! A file that comes back may be damaged, or a stranger's. Its seal must fit before SQLite opens it; then its schema becomes
-//! exactly ours (`schema.rs`), and the whole file and the checksum of every record are read (`proof.rs`).
+//! A file that comes back may be damaged, or a stranger's. Its seal must fit before SQLite opens it; then its schema
+//! becomes exactly ours (`schema.rs`), and the whole file and the checksum of every record are read (`proof.rs`).
 
 mod proof;
 mod schema;
@@ -30,7 +30,7 @@ use self::seal::Seal;
 use super::files::{DATABASE, private_directory};
 use crate::StoreError;
 
-/// How many pages are copied before progress is told: 4 MiB.
+/// How many pages are copied between two reports of progress: 4 MiB.
 const PAGES_PER_STEP: i32 = 1_024;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -68,9 +68,9 @@ impl From<rusqlite::Error> for BackupError {
     }
 }
 
-/// Copies the database of a data directory into a new file, which nobody else may read. `bytes_per_second` bounds the load
-/// on the disk; `tell` hears how many bytes of how many are copied. Damaged records are a reason to refuse, unless
-/// `keeps_damaged`.
+/// Copies the database of a data directory into a new file, which no other user may read. `bytes_per_second` bounds the
+/// load on the disk; `tell` receives the bytes copied so far and the total. Damaged records are a reason to refuse,
+/// unless `keeps_damaged`.
 pub fn back_up(
     dir: &Path,
     to: &Path,

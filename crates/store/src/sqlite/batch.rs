@@ -1,7 +1,8 @@
-//! What an act sees while it runs inside the writer: the open transaction, and the projects of this and earlier batches.
+//! What an act sees while it runs inside the writer: the open transaction, and the projects of this and earlier
+//! batches.
 //!
-//! A project's seq and count change in memory and are written once per batch. That is sound because only the writer ever
-//! changes them, and because a rollback discards all of this.
+//! A project's seq and count change in memory and are written once per batch. That is sound because only the writer
+//! ever changes them, and because a rollback discards all of this.
 
 use std::collections::{HashMap, HashSet};
 
@@ -215,7 +216,7 @@ impl Projects {
         std::mem::take(&mut self.has_purged)
     }
 
-    /// Tells the readers what was committed. Comes after the commit and before the first answer.
+    /// Makes what was committed visible to readers. Comes after the commit and before the first answer.
     pub(super) fn publish(&mut self, memory: &Memory) {
         for id in self.changed.drain(..) {
             if let Some(state) = self.known.get_mut(&id) {

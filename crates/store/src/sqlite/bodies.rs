@@ -9,8 +9,8 @@ use super::rows::{Cells, integer};
 use crate::StoreError;
 use crate::interface::stored::{Names, Stored};
 
-/// Reads records of one project. A name is looked up once, however many of the records use it: most of an answer comes from
-/// one workspace and few authors, and a join would look up all of them for each row.
+/// Reads records of one project. A name is looked up once, however many of the records use it: most of an answer comes
+/// from one workspace and few authors, and a join would look up all of them for each row.
 pub(super) struct Bodies<'c> {
     conn: &'c Connection,
     project: ProjectId,

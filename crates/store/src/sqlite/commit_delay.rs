@@ -1,12 +1,14 @@
 //! Waits a moment for more acts before a commit.
 //!
-//! A commit costs about the same however many acts it contains: the pages that all of them change, and one sync. When many
-//! callers save at once, those that were answered together are about to call again, and a commit that starts with the first
-//! of them leaves the others for the next. A handful of callers never waits: there the wait costs more than it saves.
+//! A commit costs about the same however many acts it contains: the pages that all of them change, and one sync. When
+//! many callers save at once, those that were answered together are about to call again, and a commit that starts with
+//! the first of them leaves the others for the next. A handful of callers never waits: there the wait costs more than
+//! it saves.
 
 use std::time::{Duration, Instant};
 
-/// From this many concurrent acts on, waiting pays. With 8 callers it cost a sixth of the saves; with 64 it gained an eighth.
+/// From this many concurrent acts on, waiting pays. With 8 callers it cost a sixth of the saves; with 64 it gained an
+/// eighth.
 const ACTS_MIN: usize = 12;
 /// Never longer than this, however long commits take.
 const WAIT_MAX: Duration = Duration::from_millis(2);

@@ -16,8 +16,8 @@ pub(super) const BUSY_TIMEOUT_MS: u32 = 5_000;
 /// More than the number of statements, so that no connection compiles one twice.
 const STATEMENTS_MAX: usize = 128;
 
-/// The largest database that is checked completely at startup, in pages (16 MB): 20 MB took 100 ms of CPU time, and a start
-/// should take no longer than 300 ms up to its first answer.
+/// The largest database that is checked completely at startup, in pages (16 MB): 20 MB took 100 ms of CPU time, and a
+/// start should take no longer than 300 ms up to its first answer.
 const CHECKED_PAGES_MAX: i64 = 4_096;
 
 /// The name of the database in a data directory.
@@ -45,17 +45,18 @@ impl Files {
         }
         tighten(dir).map_err(|e| failed("can't make private", e))?;
         let database = dir.join(DATABASE);
-        // SQLite gives a new WAL the permissions of the database, so making the database private makes them all private.
+        // SQLite gives a new WAL the permissions of the database, so making the database private makes them all
+        // private.
         open_private(&database).map_err(|e| failed("can't use", e))?;
         Ok((Self { database }, lock))
     }
 
     /// The connection that writes.
     ///
-    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL, a power loss lost acknowledged rows. `secure_delete`
-    /// overwrites freed space: forgetting a record rewrites its row, and the old copy must not outlive a later purge. Saves
-    /// free hardly anything. The cache is small because SQLite looks through all of it at the end of many a commit: whenever it
-    /// has put the pages of an index in order.
+    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL, a power loss lost acknowledged rows.
+    /// `secure_delete` overwrites freed space: forgetting a record rewrites its row, and the old copy must not outlive
+    /// a later purge. Saves free hardly anything. The cache is small because SQLite looks through all of it at the end
+    /// of many a commit: whenever it has put the pages of an index in order.
     pub(super) fn open_writer(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
@@ -75,9 +76,9 @@ impl Files {
 
     /// A connection that reads.
     ///
-    /// It uses no memory mapping, which has a price: ten records picked from 120,000, too many for the page cache, took 98 to
-    /// 112 µs of CPU time without it and 53 to 56 µs with it. But a page that the disk fails to deliver would then end the
-    /// whole process with a signal, and not one call with an error.
+    /// It uses no memory mapping, which has a price: ten records picked from 120,000, too many for the page cache, took
+    /// 98 to 112 µs of CPU time without it and 53 to 56 µs with it. But a page that the disk fails to deliver would
+    /// then end the whole process with a signal, and not one call with an error.
     pub(super) fn open_reader(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
@@ -91,8 +92,8 @@ impl Files {
     }
 }
 
-/// Checks the whole file, if that takes no longer than a start may: a flipped bit in a key makes a row vanish silently, and
-/// only the indexes reveal it, which `quick_check` does not read. Larger files open unchecked, and the log says so.
+/// Checks the whole file, if that takes no longer than a start may: a flipped bit in a key makes a row vanish silently,
+/// and only the indexes reveal it, which `quick_check` does not read. Larger files open unchecked, and the log says so.
 pub(super) fn check_whole(conn: &Connection) -> Result<(), StoreError> {
     let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     if pages > CHECKED_PAGES_MAX {
@@ -107,8 +108,8 @@ fn prepare(conn: Connection) -> Result<Connection, StoreError> {
     #[cfg(feature = "testing")]
     let conn = counted(conn)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Otherwise the planner looks at the bound values and recompiles a statement whenever they change: that was a quarter of
-    // the writer's time. Our statements name their index where it matters.
+    // Otherwise the planner looks at the bound values and recompiles a statement whenever they change: that was a
+    // quarter of the writer's time. Our statements name their index where it matters.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(conn)
 }
@@ -122,8 +123,8 @@ fn counted(mut conn: Connection) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Takes the rights of others away from the directory and from our files in it, the WAL and copies of the database among
-/// them: a copy, a restored backup or a wide umask can have left them. What was wrong is told in the log.
+/// Takes the rights of others away from the directory and from our files in it, the WAL and copies of the database
+/// among them: a copy, a restored backup or a wide umask can have left them. The log says what was wrong.
 fn tighten(dir: &Path) -> io::Result<()> {
     close_to_others(dir)?;
     for entry in fs::read_dir(dir)? {

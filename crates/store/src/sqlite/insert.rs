@@ -160,8 +160,8 @@ fn find_duplicate(
     Ok(Some(Seq(Cells::new(row, "record", || record.project.to_string()).count(0, "seq")?)))
 }
 
-/// Refreshes the existing record with the values of this save. A save that says nothing new writes nothing, unless it shows
-/// that the source has changed.
+/// Refreshes the existing record with the values of this save. A save that says nothing new writes nothing, unless it
+/// shows that the source has changed.
 fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
     let stored = Bodies::new(tx.conn, given.project).find(seq)?;
     let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;

@@ -83,7 +83,8 @@ pub(super) fn list_records(
     )
 }
 
-/// A page of readable records. Readers take a short page for the last one, so further records fill the places of damaged ones.
+/// A page of readable records. Readers take a short page for the last one, so further records fill the places of
+/// damaged ones.
 fn fill<T>(
     mut place: Option<Seq>,
     portion: Portion,

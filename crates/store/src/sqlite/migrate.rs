@@ -15,8 +15,8 @@ struct Migration {
 const MIGRATIONS: &[Migration] =
     &[Migration { no: 1, name: "schema", sql: include_str!("../../migrations/sqlite/0001_schema.sql") }];
 
-/// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment
-/// leaves whole steps, and the next start continues from there.
+/// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any
+/// moment leaves whole steps, and the next start continues from there.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     migrate_with(conn, MIGRATIONS)
 }

@@ -45,8 +45,8 @@ pub(super) fn find_project(conn: &Connection, id: ProjectId) -> Result<Option<Pr
     rows.next()?.map(read_project).transpose()
 }
 
-/// Deletes a project and every workspace in it. Readers check the workspace of a record anyway: with the workspaces gone,
-/// they find nothing, and none has to check the project.
+/// Deletes a project and every workspace in it. Readers check the workspace of a record anyway: with the workspaces
+/// gone, they find nothing, and none has to check the project.
 pub(super) fn delete_project(
     tx: &mut Tx<'_>,
     account: AccountId,

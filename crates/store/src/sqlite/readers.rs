@@ -11,8 +11,8 @@ use super::error::closed;
 use super::files::Files;
 use crate::StoreError;
 
-/// How many connections are kept for the next read. Short reads run on the callers' own threads, so more than this are in
-/// use at once only on machines with more cores.
+/// How many connections are kept for the next read. Short reads run on the callers' own threads, so more than this are
+/// in use at once only on machines with more cores.
 const IDLE_MAX: usize = 16;
 /// How many long reads run at once; the others wait, so that they exhaust neither memory nor threads.
 const LONG_MAX: usize = 4;
@@ -31,10 +31,10 @@ impl Readers {
 
     /// Runs a short read on the caller's thread, even inside an async task.
     ///
-    /// A hop to another thread and back takes 6 to 13 µs. A workspace, a source, an unknown credential or an unchanged log take
-    /// 3 to 8 µs of CPU time, so for them the hop would be the larger part. One record takes 10 to 20 µs and ten take about
-    /// 100: those cost more than a hop, and stay here because they hold a thread for less than a millisecond and answer sooner
-    /// this way.
+    /// A hop to another thread and back takes 6 to 13 µs. A workspace, a source, an unknown credential or an unchanged
+    /// log take 3 to 8 µs of CPU time, so for them the hop would be the larger part. One record takes 10 to 20 µs and
+    /// ten take about 100: those cost more than a hop, and stay here because they hold a thread for less than a
+    /// millisecond and answer sooner this way.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let conn = self.borrow()?;
         let answer = work(&conn);
@@ -58,8 +58,8 @@ impl Readers {
         })
     }
 
-    /// Runs a read that may take long, on its own thread. The pages it read are given back: the next long read is of another
-    /// workspace, and a page cache for each connection would be half of a small machine's memory.
+    /// Runs a read that may take long, on its own thread. The pages it read are given back: the next long read is of
+    /// another workspace, and a page cache for each connection would be half of a small machine's memory.
     pub(super) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,

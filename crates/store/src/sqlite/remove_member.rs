@@ -1,5 +1,5 @@
-//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed over
-//! to an heir.
+//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed
+//! over to an heir.
 
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};

@@ -1,7 +1,7 @@
 //! Removing records for good.
 //!
-//! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). The files of
-//! snapshots that knew the record are removed. Out of
+//! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). The
+//! files of snapshots that knew the record are removed. Out of
 //! reach are copies in the unused parts of pages, which SQLite leaves when it splits a page, for about one record in a
 //! hundred: only rewriting the file takes those away.
 
@@ -124,8 +124,8 @@ impl Doomed {
     }
 }
 
-/// Finds what ended before a moment, in all projects: upkeep is the one act that belongs to no tenant. Reads the index of
-/// the forgotten records and the tables of workspaces and projects from end to end.
+/// Finds what ended before a moment, in all projects: upkeep is the one act that belongs to no tenant. Reads the index
+/// of the forgotten records and the tables of workspaces and projects from end to end.
 fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<Doomed, StoreError> {
     const FORGOTTEN: &str = "
         SELECT r.project_id, r.seq
@@ -135,7 +135,7 @@ fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<
             FROM workspace w
             WHERE w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at < ?1))
         LIMIT ?2";
-    // The workspaces of a project end with it, so they stand for its records too.
+    // The workspaces of a project end with it, so this covers the records of deleted projects too.
     const OF_WORKSPACES: &str = "
         SELECT r.project_id, r.seq
         FROM workspace w
@@ -262,9 +262,9 @@ fn remove_records(
     Ok((count, touched))
 }
 
-/// Notes that a snapshot taken earlier must not come in later. The records themselves need no place in the log: every index
-/// learned that they are gone when they were forgotten. No clock comes in here, so the line carries the bound instead of the
-/// moment.
+/// Notes that a snapshot taken earlier must not come in later. The records themselves need no place in the log: every
+/// index learned that they are gone when they were forgotten. No clock comes in here, so the line carries the bound
+/// instead of the moment.
 fn note_purge(tx: &mut Tx<'_>, project: ProjectId, no: WorkspaceNo, before: Timestamp) -> Result<(), StoreError> {
     if is_active(tx.conn, project, no)? {
         insert_change(tx, project, no, "purge", None, before)?;
@@ -284,8 +284,8 @@ fn remove_keys(conn: &Connection, project: ProjectId, before: Timestamp) -> Resu
     Ok(())
 }
 
-/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's source
-/// must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
+/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's
+/// source must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
 fn remove_sources(conn: &Connection, project: ProjectId) -> Result<(), StoreError> {
     const DELETE: &str = "
         DELETE FROM source

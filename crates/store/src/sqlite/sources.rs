@@ -83,8 +83,8 @@ pub(super) fn load_parts(
     Ok(parts)
 }
 
-/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. Calls `place` only
-/// if that is news.
+/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. Calls `place`
+/// only if that is news.
 pub(super) fn note_known_hash(
     tx: &mut Tx<'_>,
     record: &NewRecord,
@@ -117,8 +117,8 @@ pub(super) fn note_known_hash(
     Ok(())
 }
 
-/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their audience
-/// knows, and the later sighting wins.
+/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their
+/// audience knows, and the later sighting wins.
 fn observe_source(
     tx: &mut Tx<'_>,
     project: ProjectId,
@@ -267,7 +267,7 @@ macro_rules! joined_by_newest {
 pub(super) use joined_by_newest;
 
 /// Takes what is known about a source along to another workspace, for a record that is restored there. It gets the
-/// position of that in the log, so that whoever follows notices.
+/// position of that in the log, so that every index that follows the log learns of it.
 pub(super) fn carry_source(
     conn: &Connection,
     project: ProjectId,

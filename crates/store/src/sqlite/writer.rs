@@ -1,8 +1,8 @@
-//! The only thread that writes. Acts queue up; those that wait together are committed together, and each is answered after
-//! its commit.
+//! The only thread that writes. Acts queue up; those that wait together are committed together, and each is answered
+//! after its commit.
 //!
-//! SQLite allows a single writer anyway; waiting in this queue is fair while retrying a busy file is not, and one sync of
-//! the disk serves everybody who waits.
+//! SQLite allows a single writer anyway; waiting in this queue is fair while retrying a busy file is not, and one sync
+//! of the disk serves everybody who waits.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,7 +79,7 @@ where
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { answer, reply, .. } = *self;
         let answer = outcome.and_then(|()| answer.ok_or_else(|| lost("the act left no answer")));
-        // Whoever stopped waiting needs no answer; the act is done anyway.
+        // The caller may have stopped waiting; the act is done anyway.
         let _ = reply.send(answer);
     }
 }
@@ -126,8 +126,8 @@ impl Writer {
         (self.queue.max_capacity() - self.queue.capacity()) as u64
     }
 
-    /// Runs an act and waits until it is durable. The act decides before it writes: an answer that means "no" has written
-    /// nothing. It may run twice, the first time in vain.
+    /// Runs an act and waits until it is durable. The act decides before it writes: an answer that means "no" has
+    /// written nothing. It may run twice; the first run is then rolled back.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -235,8 +235,8 @@ impl Desk {
         }
     }
 
-    /// One transaction for all jobs. If it fails, none of them is stored or in memory. After a disk failure it is unknown which
-    /// were stored, and no job runs again until the file is reopened and checked.
+    /// One transaction for all jobs. If it fails, none of them is stored or in memory. After a disk failure it is
+    /// unknown which were stored, and no job runs again until the file is reopened and checked.
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         if self.conn.is_none() {
             self.reopen()?;
@@ -286,9 +286,9 @@ impl Desk {
 
     /// Reopens the file after a failure, and makes sure that it contains everything that was ever acknowledged.
     ///
-    /// Not `quick_check`: it reads the whole file, and from the very page cache whose contents a failed sync has put in doubt.
-    /// Only data that was not yet checkpointed by a successful sync can be in doubt. So all of it is written and synced again,
-    /// and then every project's log must reach as far as this process has told anybody.
+    /// Not `quick_check`: it reads the whole file, and from the very page cache whose contents a failed sync has put in
+    /// doubt. Only data that was not yet checkpointed by a successful sync can be in doubt. So all of it is written and
+    /// synced again, and then every project's log must reach as far as this process has answered.
     fn reopen(&mut self) -> Result<(), StoreError> {
         if self.lost_at.is_some_and(|at| at.elapsed() < RETRY_AFTER) {
             return Err(lost("the database failed a moment ago"));
@@ -303,7 +303,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Checkpoints the WAL once it is large. Comes after the answers, so nobody waits for it twice.
+    /// Checkpoints the WAL once it is large. Comes after the answers, so that no caller waits for it.
     fn checkpoint_if_due(&mut self) {
         if self.has_purged_wal {
             self.wipe_wal(Duration::ZERO);
@@ -320,8 +320,8 @@ impl Desk {
         }
     }
 
-    /// Removes purged data from the WAL too. If readers take too long, it is tried again after every later batch: the purge
-    /// itself is done, and must not fail because of them.
+    /// Removes purged data from the WAL too. If readers take too long, it is tried again after every later batch: the
+    /// purge itself is done, and must not fail because of them.
     fn wipe_wal(&mut self, wait_max: Duration) {
         self.has_purged_wal = true;
         let Some(conn) = &self.conn else { return };

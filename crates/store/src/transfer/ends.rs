@@ -27,8 +27,8 @@ impl StorageEnd {
     }
 }
 
-/// Moves all data from one storage to another kind of storage, and compares both at the end. `tell` receives progress. An
-/// interrupted run continues where it stopped.
+/// Moves all data from one storage to another kind of storage, and compares both at the end. `tell` receives progress.
+/// An interrupted run continues where it stopped.
 pub async fn transfer_everything(
     from: &StorageEnd,
     to: &StorageEnd,

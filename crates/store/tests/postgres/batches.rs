@@ -1,4 +1,4 @@
-//! Saves of many projects that are stored together: nobody pays for a neighbour, and each project keeps its order.
+//! Saves of many projects that are stored together: no project pays for another, and each keeps its order.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What a node knows of keys: asked about with every call, and looked up anew after any change, whoever made it and however.
+//! What a node knows of keys: asked about with every call, and looked up again after any change, no matter who made it
+//! and however.
 
 use std::sync::Arc;
 

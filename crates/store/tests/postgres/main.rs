@@ -1,5 +1,6 @@
-//! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
-//! that goes away, saves that are stored together, lost connections, snapshots, TLS, and the number of round trips.
+//! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a
+//! server that goes away, saves that are stored together, lost connections, snapshots, TLS, and the number of round
+//! trips.
 
 mod away;
 mod batches;
@@ -32,7 +33,8 @@ fn database() -> Database {
     Database::prepared(&name, migrate).expect("PostgreSQL is installed")
 }
 
-/// One more node on a database. A machine that runs many tests at once may keep it waiting longer than a real service would.
+/// One more node on a database. A machine that runs many tests at once may keep it waiting longer than a real service
+/// would.
 async fn node(url: &str) -> PostgresStore {
     let patience = std::time::Duration::from_secs(20);
     PostgresStore::open(PostgresConfig { patience, ..PostgresConfig::new(url) }).await.expect("the database opens")

@@ -118,8 +118,8 @@ async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
     check_rows_read(&database, SAVES).await;
 }
 
-/// The server makes new plans after it has counted a table. While that is young, the index that leads to a save's duplicate is
-/// the first to grow higher, and another one that leads to all records of the workspace looks cheaper.
+/// The server makes new plans after it has counted a table. While that is young, the index that leads to a save's
+/// duplicate is the first to grow higher, and another one that leads to all records of the workspace looks cheaper.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_save_reads_as_little_after_its_young_table_was_counted() {
     const SAVES: usize = 600;
@@ -165,9 +165,9 @@ async fn save_facts(house: &House, numbers: std::ops::Range<usize>) {
     }
 }
 
-/// Each save but the first of a workspace has looked for its duplicate and found none, and found itself under its key and
-/// what is known of its source. All nodes must be closed: connections report what they read when they end, and the server
-/// adds it up a moment later.
+/// Each save but the first of a workspace has looked for its duplicate and found none, and found itself under its key
+/// and what is known of its source. All nodes must be closed: connections report what they read when they end, and the
+/// server adds it up a moment later.
 async fn check_rows_read(database: &Database, saves: usize) {
     const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";
     const BY_INDEX: &str = "

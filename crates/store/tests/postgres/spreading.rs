@@ -1,5 +1,5 @@
-//! Every key and reference of the schema stays within its tenant, as if tables were spread over servers by tenant. It is
-//! a property of the schema; the service itself needs one PostgreSQL.
+//! Every key and reference of the schema stays within its tenant, as if tables were spread over servers by tenant. It
+//! is a property of the schema; the service itself needs one PostgreSQL.
 //!
 //! Tables that hold memory would be spread by their project, and the audit log by its account. Who calls is looked up
 //! by hashes and ids that name no project: those tables are small and would be copied to every server.

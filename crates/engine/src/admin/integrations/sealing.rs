@@ -28,8 +28,8 @@ pub enum KeyMismatch {
 }
 
 impl Engine {
-    /// Re-encrypts every credential with the current key, after the operator changed the keys in the configuration. Returns how
-    /// many had been encrypted with another key.
+    /// Re-encrypts every credential with the current key, after the operator changed the keys in the configuration.
+    /// Returns how many had been encrypted with another key.
     pub async fn rotate_integration_key(&self, ctx: &AdminContext) -> Result<u64, AdminError> {
         ctx.need_operator()?;
         if !self.integrations.sealer.can_seal() {
@@ -58,8 +58,8 @@ impl Engine {
         Ok(self.store.replace_sealed(rows, audit).await?)
     }
 
-    /// Whether the configured keys can decrypt every stored credential: checked at startup, so that a wrong key is noticed
-    /// before anything is done with it.
+    /// Whether the configured keys can decrypt every stored credential: checked at startup, so that a wrong key is
+    /// noticed before anything is done with it.
     pub async fn check_integration_keys(&self) -> Result<(), KeyMismatch> {
         let mut other: Option<KeyMismatch> = None;
         for row in self.store.list_all_sealed().await? {

@@ -1,6 +1,6 @@
-//! The last line of a backup: a SHA-256 of everything before it. Not all that an answer shows has a checksum of its own: names,
-//! keys and what is known of sources have none. One file holds both, because two get separated; SQLite ignores what comes
-//! after its last page.
+//! The last line of a backup: a SHA-256 of everything before it. Not all that an answer shows has a checksum of its
+//! own: names, keys and what is known of sources have none. One file holds both, because two get separated; SQLite
+//! ignores what comes after its last page.
 //!
 //! It proves that nothing was damaged on the way. It proves nothing against somebody who writes a file on purpose.
 
@@ -47,8 +47,8 @@ pub(super) fn is_database(mut file: &File) -> bool {
 }
 
 impl Seal {
-    /// Copies what it covers into a new file, and says whether it fits. What is compared is what was copied: the file may
-    /// change meanwhile.
+    /// Copies what it covers into a new file, and says whether it fits. What is compared is what was copied: the file
+    /// may change meanwhile.
     pub(super) fn copy(&self, mut from: &File, to: &Path) -> io::Result<bool> {
         let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
         from.seek(SeekFrom::Start(0))?;

@@ -1,5 +1,5 @@
-//! Backups that are damaged, cut, changed on purpose, or of damaged data. Commands as a person types them are tested with the
-//! command line.
+//! Backups that are damaged, cut, changed on purpose, or of damaged data. Commands as a person types them are tested
+//! with the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
