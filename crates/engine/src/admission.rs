@@ -17,7 +17,7 @@ pub enum Tool {
     Search,
     /// Deletes.
     Forget,
-    /// Reads, and records what it is told about a source.
+    /// Reads, and records what was observed of a source.
     ValidateMemory,
     /// Reaches other systems.
     GatewayCall,
@@ -59,7 +59,7 @@ pub enum MemoryUse {
     Writes,
 }
 
-/// Proof that a call passed what stands before its tool. What lets a read-only key search does not let it save, so a
+/// Proof that a call passed the checks before its tool. What lets a read-only key search does not let it save, so a
 /// proof is worth something for one kind of call alone.
 #[derive(Debug)]
 #[must_use]

@@ -9,7 +9,7 @@ use crate::{CallContext, Connection, Engine};
 /// Why a caller was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAuthenticated {
-    /// Malformed, unknown, revoked, expired, or its account is suspended: the caller can't tell which.
+    /// Malformed, unknown, revoked, expired, or its account is suspended: the caller does not learn which.
     #[error("the credential was rejected")]
     Rejected,
     #[error(transparent)]

@@ -4,8 +4,7 @@
 //! A record is here as it is, or not at all. The index of its workspace follows the log, and what the log says about a
 //! record takes it out of here before the index counts as current. What a record shows besides itself (its author's
 //! name, say) has a number of its own, which comes with every credential. So a call never gets less than what was true
-//! when it began. Records that an index left behind when it was dropped are found by nobody and fall out with the
-//! oldest.
+//! when it began. Records of a dropped index are never found again and are evicted with the oldest.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -63,7 +62,8 @@ pub(crate) struct Bodies {
 /// Where the bodies of one index are kept.
 pub(crate) struct Shelf {
     no: u64,
-    /// Counts what the log said about kept records. Whoever read storage before must not put the result here after.
+    /// Counts what the log said about kept records. A result that was read from storage before must not be put here
+    /// after.
     changes: AtomicU64,
 }
 
@@ -94,8 +94,8 @@ impl Bodies {
         body
     }
 
-    /// The kept ones of these records, each at its position, if they are at least that new; and the moment to pass to
-    /// [`Self::keep`].
+    /// The kept ones of these records, each at its position, if they show at least that account_version; and the moment
+    /// to pass to [`Self::keep`].
     pub(crate) fn find(
         &self,
         shelf: &Shelf,
@@ -131,8 +131,7 @@ impl Bodies {
 
     /// Drops what the log says something about.
     pub(crate) fn forget(&self, shelf: &Shelf, seqs: impl Iterator<Item = Seq>) {
-        // First this and then that: a reader that does not see the number yet keeps its bodies before they are dropped
-        // here.
+        // Bump the counter before removing: a reader that still sees the old counter inserts before the removal below.
         shelf.changes.fetch_add(1, Ordering::SeqCst);
         let mut kept = self.kept.lock();
         for seq in seqs {

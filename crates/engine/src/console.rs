@@ -147,8 +147,8 @@ impl Engine {
         self.store.purge_console_sessions(self.clock.now()).await
     }
 
-    /// Proves to this session that we wrote a text: what every form carries, so that nobody else's page can send one,
-    /// and what the browser keeps from one page to the next.
+    /// Proves to this session that we wrote a text: what every form carries, so that no other page can send one, and
+    /// what the browser keeps from one page to the next.
     pub fn seal_console(&self, value: &str, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(mac(value, text).finalize().into_bytes())
     }

@@ -13,7 +13,7 @@ use crate::Engine;
 pub enum Connection {
     /// With an API key.
     Key,
-    /// With an OAuth token, which stands for a key: only the memory tools, and no internal fields in answers.
+    /// With an OAuth token, which was granted by a key: only the memory tools, and no internal fields in answers.
     Oauth(ConnectionId),
 }
 

@@ -77,7 +77,7 @@ impl Engine {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        // Others read the audit log. Of what they can't see it tells that something was forgotten, and not of what
+        // Others read the audit log. Of what they can't see it says that something was forgotten, and not from what
         // source.
         let is_known_to_all = visible.iter().any(|record| record.audience.scope() == Scope::Shared);
         let subject = if is_known_to_all { source_id } else { HIDDEN_SOURCE.to_owned() };

@@ -14,7 +14,7 @@ use crate::{CallContext, Engine};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) reason: Reason,
-    /// Where its source moved to, if it is gone and that was told.
+    /// Where its source moved to, if it is gone and that is known.
     pub(crate) moved_to: Option<String>,
     /// Visible records that are not stale and have different content under the same key. Empty for a stale record.
     pub(crate) rivals: Vec<RecordId>,

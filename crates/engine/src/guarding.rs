@@ -78,7 +78,7 @@ impl Engine {
 
     /// Judges texts that a call brings in: agents read every one of them later. Answers whether the guard is unsure
     /// about one that is let in. A key whose texts were refused too often waits, whatever it brings: otherwise a
-    /// refusal and a limit would tell it the same.
+    /// refusal and a limit would reveal the same.
     pub(crate) async fn check_texts(
         &self,
         ctx: &CallContext,

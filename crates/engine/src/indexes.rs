@@ -30,8 +30,8 @@ pub(crate) use state::to_stored;
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
 
-/// So many long pieces of the log are read and applied at a time. Each takes megabytes until it is applied; hundreds of
-/// cold workspaces that are searched at once would take more memory together than their indexes have.
+/// How many long pieces of the log are read and applied at a time. Each takes megabytes until it is applied; hundreds
+/// of cold workspaces that are searched at once would take more memory together than their indexes have.
 const BUILDERS_MAX: usize = 2;
 
 /// Memory for the records that answers showed: some 30,000 of 250 characters. Where indexes have little, a quarter of

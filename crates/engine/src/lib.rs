@@ -178,7 +178,7 @@ impl Engine {
         self
     }
 
-    /// The current time, for whoever shows it.
+    /// The current time, for pages that show it.
     pub fn now(&self) -> mnemon_core::Timestamp {
         self.clock.now()
     }

@@ -1,4 +1,4 @@
-//! This node among the others: it tells of itself now and then, so that the operator sees which are up.
+//! Heartbeats: each node reports its status periodically, so that the operator sees which are up.
 
 use jiff::SignedDuration;
 use mnemon_core::{NodeId, Timestamp};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::Engine;
 
-/// A node that nobody has heard of for so long is dropped.
+/// A node that has been silent for this long is dropped.
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -15,7 +15,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) struct Presence {
     id: NodeId,
     started_at: Timestamp,
-    /// When it last told of itself, and how many calls there had been.
+    /// When it last reported, and how many calls there had been.
     told: Mutex<Option<(Timestamp, u64)>>,
 }
 
@@ -28,7 +28,7 @@ impl Presence {
         self.id
     }
 
-    /// Calls a minute since it last told.
+    /// Calls a minute since its last report.
     fn rate(&self, now: Timestamp, calls: u64) -> u64 {
         let before = self.told.lock().replace((now, calls));
         let Some((at, before)) = before else { return 0 };

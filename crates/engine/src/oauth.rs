@@ -1,5 +1,5 @@
-//! Access for programs that can't hold a key: a person pastes a key on our page, and the program gets a token that
-//! stands for it. Authorization code with PKCE, public clients, no refresh token.
+//! Access for programs that can't hold a key: a person pastes a key on our page, and the program gets a token that acts
+//! for it. Authorization code with PKCE, public clients, no refresh token.
 //!
 //! Requests are judged here; pages, forms, redirects and JSON belong to the server.
 

@@ -296,7 +296,7 @@ pub(crate) fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
         (Field::Source, source_id.as_deref()),
         (Field::Hash, source_hash.as_deref()),
         (Field::Hash, source_revision.as_deref()),
-        // The alphabet of hashes has dashes and dots, which can stand between words: read as a name, these are parted.
+        // The alphabet of hashes has dashes and dots, which can be between words: read as a name, these are separated.
         (Field::Name, source_hash.as_deref()),
         (Field::Name, source_revision.as_deref()),
     ];

@@ -1,8 +1,8 @@
 //! Which keys assistants speak with: their last request, of any method, and the program's name for itself.
 //! Administration does not count: who looks at a console must not see itself.
 //!
-//! A key that was silent is written within a tick of the clock, so that whoever waits for it sees it at once; one that
-//! talks is written with the usage figures.
+//! A key that was silent is written within a tick of the clock, so that somebody who waits for it sees it at once; one
+//! that talks is written with the usage figures.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub(crate) enum Due {
 }
 
 impl Engine {
-    /// Notes a request to the assistants' endpoint, with the program's name and version if the request tells them.
+    /// Notes a request to the assistants' endpoint, with the program's name and version if the request contains them.
     pub fn note_request(&self, ctx: &CallContext, client: Option<(&str, Option<&str>)>) {
         let client = client.map(|(name, version)| client_text(name, version)).filter(|text| !text.is_empty());
         let (project, key, at) = (ctx.project(), ctx.credential.key, ctx.now);
@@ -76,7 +76,7 @@ impl SeenKeys {
     }
 }
 
-/// One line without secrets: whoever calls chooses it, and admins read it.
+/// One line without secrets: the caller chooses it, and admins read it.
 fn client_text(name: &str, version: Option<&str>) -> String {
     let whole = [name, version.unwrap_or_default()].join(" ");
     let plain: String = whole.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CLIENT_CHARS_MAX).collect();

@@ -292,8 +292,8 @@ fn redact_strings(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces what only shows where a name stands beside its value, as in `"password": "…"`: the line is searched as a
-/// whole. What is found stands between quotes, so the line is JSON afterwards too; should it not be, it stays as it
+/// Replaces secrets that are recognised by the name beside their value, as in `"password": "…"`: the line is searched
+/// as a whole. What is found is between quotes, so the line is JSON afterwards too; should it not be, it stays as it
 /// was.
 fn redact_members(value: &mut Value) -> u64 {
     let line = value.to_string();

@@ -31,8 +31,8 @@ impl SimilarRecord {
 }
 
 impl Engine {
-    /// The visible records of the same workspace that say nearly what this one says, best first. Nobody depends on
-    /// them: without an index there are none.
+    /// The visible records of the same workspace that say nearly what this one says, best first. They are optional:
+    /// without an index there are none.
     pub(crate) async fn similar_to(&self, ctx: &CallContext, record: &Record) -> Vec<SimilarRecord> {
         match tokio::time::timeout(WAIT_MAX, self.find_similar(ctx, record)).await {
             Ok(Ok(similar)) => similar,

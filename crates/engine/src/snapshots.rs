@@ -14,8 +14,8 @@ pub(crate) const RECORDS_MIN: usize = 500;
 
 const MAGIC: &[u8; 4] = b"MNS3";
 
-/// So many bytes of snapshots may be written a second, seen over a long time: some 40 MB, which 100,000 records take,
-/// every five minutes.
+/// How many bytes of snapshots may be written a second, on average over a long time: some 40 MB, which 100,000 records
+/// take, every five minutes.
 const BYTES_PER_SECOND: u64 = 128 << 10;
 
 /// Reading fewer changes than this from the log is no noticeable part of a start.
@@ -39,13 +39,13 @@ impl Grown {
     }
 }
 
-/// Reading so many changes from the log takes about half a second.
+/// Reading this many changes from the log takes about half a second.
 const BURST_MAX: u64 = 10_000;
 
 /// Whether a new snapshot is justified. A first one is, and one for which the last is so long ago that writing stays a
 /// small part of the work, if there are enough changes to delay a start. In between, an eighth of a large workspace
 /// justifies one, so that a start never reads more than that from the log; in a small one, as many changes as are read
-/// quickly, because a burst of saves would write it several times a second, and hold up whoever waits for the same
+/// quickly, because a burst of saves would write it several times a second, and hold up others that wait for the same
 /// disk.
 pub(crate) fn is_due(grown: &Grown) -> bool {
     let (records, changes) = (grown.records as u64, grown.changes());
@@ -59,7 +59,7 @@ pub(crate) fn is_worth_a_stop(grown: &Grown) -> bool {
     grown.records >= RECORDS_MIN && grown.changes() >= CHANGES_MIN
 }
 
-/// An index, and the audiences that its numbers stand for.
+/// An index, and the audiences behind its numbers.
 pub(crate) fn image(audiences: &[Audience], index: &WorkspaceIndex) -> Arc<dyn SnapshotImage> {
     let mut note = MAGIC.to_vec();
     note.extend((audiences.len() as u32).to_le_bytes());

@@ -40,7 +40,7 @@ impl Stood<'_> {
 pub(crate) struct SourceParts(Vec<SourcePart>);
 
 impl SourceParts {
-    /// For a question that does not tell verified records from unverified ones.
+    /// For questions to which verified and unverified records are the same.
     pub(crate) const fn unknown() -> Self {
         Self(Vec::new())
     }

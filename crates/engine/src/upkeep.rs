@@ -1,6 +1,6 @@
-//! Background jobs and when they run: reporting admitted calls to other nodes, trying storage, heartbeats, writing
-//! usage figures, purging long-forgotten records. What each job does lives with its subject; this module only decides
-//! when it runs.
+//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage
+//! figures, purging long-forgotten records. What each job does lives with its subject; this module only decides when it
+//! runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::seen::Due;
 
 /// Other nodes may lag by at most a second (rate limits), so calls are reported twice a second.
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
-/// Whoever is not heard of for a minute is shown as silent.
+/// A node that has not reported for a minute is shown as silent.
 const TELL_OF_NODE_EVERY: Duration = Duration::from_secs(15);
 /// An alert needs to see that nothing works within a minute or so.
 const TRY_STORAGE_EVERY: Duration = Duration::from_secs(5);

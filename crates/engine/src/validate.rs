@@ -26,7 +26,7 @@ pub struct Validate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validated {
     pub source_id: String,
-    /// The hash they were compared with; none if the source is gone or nobody has seen it.
+    /// The hash they were compared with; none if the source is gone or was never seen.
     pub current_source_hash: Option<String>,
     /// How many the caller sees.
     pub checked: usize,
@@ -54,7 +54,7 @@ impl Engine {
         let workspace = validate.workspace.map(cleaned_workspace).transpose()?;
         let observed = validate.seen.map(|seen| Observation { source_id: source_id.clone(), seen: cleaned_seen(seen) });
         if let Some(observation) = &observed {
-            // Whoever asks about the source next reads all of it.
+            // The next reader of the source sees all of it.
             self.check_texts(ctx, texts(observation)).await?;
         }
         let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());

@@ -5,7 +5,7 @@ use mnemon_store::StoreError;
 
 use crate::{CallContext, Engine};
 
-/// How many a caller is told of.
+/// How many names a caller gets.
 const NAMES_MAX: usize = 20;
 
 impl Engine {

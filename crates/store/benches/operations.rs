@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mnemon_core::{FactKey, NewRecord, Seq, WorkspaceName};
-use mnemon_store::conformance::House;
 use mnemon_store::sqlite::SqliteStore;
 use mnemon_store::{Insert, Inserted, Store};
+use mnemon_store_conformance::House;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {

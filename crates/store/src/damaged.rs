@@ -1,5 +1,5 @@
-//! Records that can't be shown because they are damaged. One of them must not take the others of its workspace away:
-//! whoever reads many leaves it out, the log names it once, and the operator sees how many there are.
+//! Records that can't be shown because they are damaged. One of them must not take the others of its workspace away: a
+//! reader who reads many leaves it out, the log names it once, and the operator sees how many there are.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::StoreError;
 
-/// How many are told apart. Beyond that the disk is broken, and the exact number helps nobody.
+/// How many are counted exactly. Beyond that the disk is broken, and the exact number does not matter.
 const KNOWN_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]

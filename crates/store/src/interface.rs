@@ -1,5 +1,5 @@
 //! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The
-//! engines' files and the tests in `conformance/` have the same names.
+//! engines' files and the tests in the crate `store-conformance` have the same names.
 
 pub(crate) mod audit;
 pub(crate) mod console;
@@ -74,7 +74,7 @@ pub trait Store:
         ReplicaReads::default()
     }
 
-    /// Whether each of the replicas can be used now, in their order. The errors tell the operator why not.
+    /// Whether each of the replicas can be used now, in their order. The errors say why not.
     async fn check_replicas(&self) -> Vec<Result<(), StoreError>> {
         Vec::new()
     }

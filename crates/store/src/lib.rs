@@ -5,16 +5,24 @@
 //! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
 //! "everything after S" never misses a row.
 //!
-//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `acts/`, 2. the file of
-//! the same name in `sqlite/` and `postgres/`, 3. a test in `conformance/`, which every engine runs unchanged.
+//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `interface/`, 2. the file
+//! of the same name in `sqlite/` and `postgres/`, 3. a test in the crate
+//! `store-conformance`, which every engine runs unchanged.
+
+// Unit tests that reach behind the traits share the fixtures of the conformance suite: that crate depends on this one,
+// so its types are others than those of this crate under test.
+#[cfg(test)]
+extern crate self as mnemon_store;
 
 mod checksum;
-#[cfg(feature = "testing")]
-pub mod conformance;
 mod damaged;
 mod encoding;
 mod error;
 mod figures;
+#[cfg(test)]
+#[path = "../../store-conformance/src/fixtures.rs"]
+#[expect(dead_code, unreachable_pub, reason = "some of them are needed by the suite only")]
+mod fixtures;
 mod interface;
 pub mod postgres;
 mod rows;

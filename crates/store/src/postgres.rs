@@ -1,6 +1,6 @@
 //! PostgreSQL behind the traits: many nodes, one database, nothing cached that another node could change.
 //!
-//! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
+//! A project's row is its lock: every write into a project takes it first. So commit order equals seq order, and the
 //! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once,
 //! they are locked in the order of their ids. Waiting saves are stored together (`writer.rs`).
 //!
@@ -13,13 +13,17 @@
 //! To write the twin of a SQLite table and its acts:
 //! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`,
 //!    texts `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE
-//!    ROW LEVEL SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`.
-//!    The file goes into the list in `migrate.rs`.
+//!    ROW LEVEL
+//!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The file
+//!    goes into the list in `migrate.rs`.
 //! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
-//!    `Tx::read` for a consistent view by several. A write is `self.attempt(|| async { .. })` around `Tx::write`, the
-//!    acts and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What
-//!    takes a place in the log begins with `project::lock` and ends with `project::Locked::flush`.
-//! 3. Rows are read by the functions in `acts/`, which serve both engines.
+//!    `Tx::read` for a consistent view by several. A write of one statement is `self.write`, or `self.change` if an
+//!    audit row
+//!    follows from it; any other is `self.attempt(|| async { .. })` around `Tx::write`, the acts
+//!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a
+//!    place
+//!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
+//! 3. Rows are read by the functions in `interface/`, which serve both engines.
 
 mod account_version;
 mod audit;
@@ -78,6 +82,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use self::account_version::bump_account_version;
+use self::audit::commit_if_changed;
 use self::coalesce::Coalesced;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
@@ -90,7 +96,7 @@ use self::replicas::Replicas;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
-use crate::{AtLeast, Credentials, Log, ReplicaReads, Store, StoreError, StoreFigures};
+use crate::{AtLeast, AuditEntry, Credentials, Log, ReplicaReads, Store, StoreError, StoreFigures};
 
 /// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
@@ -149,6 +155,52 @@ impl PostgresStore {
         read_once(&self.pool, tenant, sql, values).await
     }
 
+    /// One statement that writes. Returns how many rows it returned.
+    async fn write(
+        &self,
+        tenant: Tenant,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, tenant.clone()).await?;
+            Ok(tx.finish(vec![ask(sql, values)]).await?.iter().map(|rows| rows.len() as u64).sum())
+        })
+        .await
+    }
+
+    /// One statement with `RETURNING`, and the audit row if it changed anything. Returns whether it did.
+    async fn change(
+        &self,
+        tenant: Tenant,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+        audit: &AuditEntry,
+    ) -> Result<bool, StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, tenant.clone()).await?;
+            let changed = tx.count(sql, values).await?;
+            commit_if_changed(tx, changed, audit).await
+        })
+        .await
+    }
+
+    /// As [`Self::change`] of the audit row's account, for what shows in its records or ends its keys.
+    async fn change_shown(
+        &self,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+        audit: &AuditEntry,
+    ) -> Result<bool, StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
+            bump_account_version(&tx, audit.account).await?;
+            let changed = tx.count(sql, values).await?;
+            commit_if_changed(tx, changed, audit).await
+        })
+        .await
+    }
+
     /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost
     /// before anything could be stored.
     async fn attempt<T, F>(&self, act: impl Fn() -> F) -> Result<T, StoreError>
@@ -161,7 +213,7 @@ impl PostgresStore {
 
 /// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
 /// this node, drawn by the server, because the store has no randomness of its own; and whether the server notes all
-/// changes to what keys stand for.
+/// changes to what keys mean.
 async fn introduce(pool: &Arc<Pool>) -> Result<(Uuid, bool), StoreError> {
     const SELECT: &str = "
         SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid(), (
@@ -210,7 +262,7 @@ where
     try_out(act).await.map_err(|fault| fault.error)
 }
 
-/// As [`PostgresStore::attempt`], for whoever has another way.
+/// As [`PostgresStore::attempt`], for callers that handle the fault themselves.
 async fn try_out<T, F>(act: impl Fn() -> F) -> Result<T, Fault>
 where
     F: Future<Output = Result<T, Fault>>,
@@ -299,10 +351,6 @@ impl PostgresStore {
         const UPSERT: &str = "
             INSERT INTO heartbeat (id, beats) VALUES (1, 1)
             ON CONFLICT (id) DO UPDATE SET beats = heartbeat.beats + 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            tx.finish(vec![ask(UPSERT, &[])]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::nobody(), UPSERT, &[]).await.map(|_| ())
     }
 }

@@ -1,5 +1,5 @@
-//! How many statements this process has sent to storage. Only for tests: they hold the work of two refusals against
-//! each other by counting it, since a clock on a busy machine tells nothing.
+//! How many statements this process has sent to storage. Only for tests: they compare the work of two calls by
+//! counting it, because times on a busy machine prove nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

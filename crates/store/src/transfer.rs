@@ -92,7 +92,7 @@ pub(crate) trait Side: Send {
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError>;
 
-    /// How many rows a table has in total; `None` if nobody may know that.
+    /// How many rows a table has in total; `None` if that can't be counted.
     async fn count(&mut self, table: &Table) -> Result<Option<u64>, StoreError>;
 
     /// The data of a transfer into this end that was started and not finished, if any.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mnemon_core::{ProjectId, Seq};
-use mnemon_store::conformance::House;
 use mnemon_store::sqlite::SqliteStore;
 use mnemon_store::{Insert, Inserted, Store};
+use mnemon_store_conformance::House;
 
 const DIRECTORY: &str = "MNEMON_STORE_CHILD";
 const CALLERS: usize = 8;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mnemon_core::{NewRecord, RecordId, Seq};
 use mnemon_store::Store;
-use mnemon_store::conformance::{House, at, audit, save_snapshot, with_fact, workspace};
 use mnemon_store::sqlite::SqliteStore;
+use mnemon_store_conformance::{House, at, audit, save_snapshot, with_fact, workspace};
 
 /// A directory that goes when its test does.
 struct Ground(PathBuf);

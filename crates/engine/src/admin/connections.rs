@@ -1,4 +1,4 @@
-//! OAuth connections: listed and revoked like the keys they stand for.
+//! OAuth connections: listed and revoked like the keys they were granted by.
 
 use mnemon_core::{ConnectionId, ProjectId};
 use mnemon_store::ConnectionRow;

@@ -1,4 +1,5 @@
-//! Sessions of the console: listed, and ended from elsewhere, by whoever they belong to and by who manages that person.
+//! Sessions of the console: listed, and ended from elsewhere, by the person they belong to and by those who manage that
+//! person.
 
 use mnemon_core::{ConsoleSessionId, Member, Project, ProjectId};
 use mnemon_store::OpenSession;

@@ -55,7 +55,7 @@ impl Engine {
         let slot = slot.filter(|slot| slot.is_visible_to(&viewer)).ok_or(AdminError::NotFound("workspace"))?;
         let (query, limit) = match &asked.query {
             Some(query) => (query.as_str(), HITS_MAX),
-            // One more tells whether there are older ones.
+            // One more shows whether there are older ones.
             None => ("*", NEWEST_MAX + 1),
         };
         let filter = Filter::default();
@@ -67,7 +67,7 @@ impl Engine {
         hits.retain(|hit| asked.query.is_none() || hit.score >= asked.score_min);
         let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
         let entries = self.load_entries(ctx, &project, &seqs).await?;
-        // Whoever saved a record could not know it, so no text looks like a line of its own.
+        // Authors of records could not know it, so no text can imitate a line of the digest.
         let mark = format!("[{}]", &to_hex(self.ids.secret())[58..]);
         let rejects = self.guard_mode(project.account).await? == GuardMode::Reject;
         let is_refused = |text: &str| rejects && self.guard.judge(Field::Content, text) == Verdict::Refuse;

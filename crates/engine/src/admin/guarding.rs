@@ -21,7 +21,7 @@ pub struct Rejection {
     pub what: Option<String>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
-    /// What the refused caller was told; it also releases the text.
+    /// The reference in the refused caller's answer; it also releases the text.
     pub reference: String,
     /// Whether the guard was only unsure, so that the text was stored with a mark.
     pub is_caution: bool,

@@ -168,11 +168,11 @@ impl Engine {
         for (nth, source) in sources {
             outcomes[nth] = Some(self.adopt(import, source).await?);
         }
-        // What stands after a stop has no outcome, and comes last.
+        // Items after a stop have no outcome, and come last.
         Ok(outcomes.into_iter().flatten().collect())
     }
 
-    /// Ends an import: the audit log tells who brought how many records.
+    /// Ends an import: the audit log says who imported how many records.
     pub async fn finish_import(&self, import: Import) -> Result<(), AdminError> {
         if import.saved > 0 {
             let subject = format!("{} records", import.saved);

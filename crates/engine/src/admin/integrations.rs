@@ -54,7 +54,7 @@ pub struct ShownIntegration {
     pub health: Health,
 }
 
-/// The result of a test: who answered, or why nobody did.
+/// The result of a test: which server answered, or why none did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {
     /// The outcome, in the words callers see.

@@ -21,7 +21,7 @@ pub struct NewKeyRequest {
     pub access: Access,
     pub label: Option<String>,
     pub expires_at: Option<Timestamp>,
-    /// The workspace that a call with the key means which names none.
+    /// Default workspace for calls with the key that do not name one.
     pub workspace: Option<WorkspaceName>,
 }
 
@@ -36,9 +36,9 @@ pub struct MadeKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownKey {
     pub key: KeyRow,
-    /// How many living OAuth connections stand for it.
+    /// How many live OAuth connections use it.
     pub connections: u64,
-    /// The name of the member who made it, where it was a member who is still there. Told of the caller's own keys.
+    /// The name of the member who made it, where it was a member who is still there. Only for the caller's own keys.
     pub made_by: Option<String>,
 }
 

@@ -119,7 +119,7 @@ impl Engine {
         if is_known { Ok(member) } else { Err(AdminError::NotFound("member")) }
     }
 
-    /// An account keeps an admin: without one, nobody in it could make another.
+    /// An account keeps an admin: without one, no member could make another.
     async fn check_not_last_admin(&self, member: &Member) -> Result<(), AdminError> {
         let members = self.store.list_members(member.account).await?;
         let is_other_admin = |other: &Member| other.role == Role::Admin && other.id != member.id;
@@ -205,7 +205,7 @@ impl Engine {
     }
 }
 
-/// Nobody acts on a member of a higher role: on its keys, connections and sessions.
+/// No member acts on one of a higher role: on its keys, connections and sessions.
 pub(super) fn check_rank(reach: &Reach, member: &Member) -> Result<(), AdminError> {
     let text = "a head may not act on an admin; ask an admin of the account";
     if outranks(reach, member) { Err(AdminError::Forbidden(text)) } else { Ok(()) }
@@ -215,14 +215,14 @@ pub(super) fn outranks(reach: &Reach, member: &Member) -> bool {
     matches!(reach, Reach::Departments(_)) && member.role == Role::Admin
 }
 
-/// Nobody lets access last longer than their own, for themselves or for others.
+/// No member lets access last longer than their own, for themselves or for others.
 pub(super) fn check_end(ctx: &AdminContext, until: Option<Timestamp>) -> Result<(), AdminError> {
     let Some(own) = ctx.credential().and_then(|credential| credential.access_until) else { return Ok(()) };
     let text = "your own access ends, and nobody may let access last longer than their own; set an earlier end";
     if until.is_some_and(|until| until <= own) { Ok(()) } else { Err(AdminError::Forbidden(text)) }
 }
 
-/// A head may create and change only plain members of its own departments: nobody may grant more than they have.
+/// A head may create and change only plain members of its own departments: no member may grant more than they have.
 fn check_within(reach: &Reach, member: &Member) -> Result<(), AdminError> {
     let is_within = match reach {
         Reach::Whole => true,

@@ -6,7 +6,7 @@ use mnemon_store::NodeRow;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
-/// Whoever was heard of within this time is up: a node tells of itself four times as often.
+/// A node that reported within this time is up: nodes report four times as often.
 const READY_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// A node, and whether it is up.

@@ -106,7 +106,7 @@ impl Engine {
         Ok(RecordPage { records: seen, next })
     }
 
-    /// What storage can tell of a query; `None` where nothing can fit.
+    /// The part of a query that storage can answer; `None` where nothing can fit.
     async fn narrow(
         &self,
         ctx: &AdminContext,
@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so
-    /// if this fails: the caller must not be told otherwise.
+    /// if this fails: the answer must not say otherwise.
     pub(super) async fn purge_beyond_plan(&self, ctx: &AdminContext, project: &Project, count: usize) -> u64 {
         match self.find_account_or_absent(project.account).await.map(|account| account.plan()) {
             Ok(Some(plan)) => self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await,

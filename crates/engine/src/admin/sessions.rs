@@ -22,7 +22,7 @@ pub struct SessionPage {
 }
 
 impl Engine {
-    /// Lists the sessions of a project. Whoever is no admin sees its own.
+    /// Lists the sessions of a project. Members who are not admins see their own.
     pub async fn list_sessions(
         &self,
         ctx: &AdminContext,

@@ -37,7 +37,7 @@ pub enum SourceShow {
     NeverChecked,
 }
 
-/// A part of a project's sources, and how all of them stand.
+/// A page of a project's sources, and figures of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStates {
     pub sources: Vec<ShownSource>,

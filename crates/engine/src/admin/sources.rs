@@ -199,7 +199,7 @@ impl Engine {
         Ok(seen.iter().map(|source| checked(source, own(source))).collect())
     }
 
-    /// Summaries of one source stand together.
+    /// Summaries of one source are next to each other.
     async fn show_sources(
         &self,
         ctx: &AdminContext,
@@ -272,8 +272,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whoever asks about the source next reads where it moved to. A path that the guard refuses is left out: that the
-    /// source is gone counts all the same.
+    /// The next reader of the source sees where it moved to. A path that the guard refuses is left out: that the source
+    /// is gone counts all the same.
     pub(super) async fn without_orders(
         &self,
         ctx: Option<&CallContext>,
@@ -287,7 +287,7 @@ impl Engine {
         Ok(Observation { source_id, seen: Seen::Gone { moved_to: (!is_refused).then_some(path) } })
     }
 
-    /// Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
+    /// The next reader of the source sees the hash. Its id came with a save, and was judged then.
     pub(super) async fn check_hash(
         &self,
         ctx: Option<&CallContext>,
@@ -325,7 +325,7 @@ impl Engine {
     }
 }
 
-/// Whether it may be told where a source moved to.
+/// Whether this may be recorded as the place where a source moved to.
 pub(super) fn check_path(moved_to: Option<&str>) -> Result<(), AdminError> {
     let checked = moved_to.map_or(Ok(()), |path| check_source_text("moved_to", path));
     checked.map_err(|error| AdminError::Invalid(error.to_string()))

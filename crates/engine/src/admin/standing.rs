@@ -49,7 +49,7 @@ impl StatusCounts {
     }
 }
 
-/// How the records of a place stand.
+/// The records of a project or workspace, counted by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
     pub counts: StatusCounts,
@@ -73,7 +73,7 @@ impl Standing {
     }
 }
 
-/// How a project stands, and each of its workspaces.
+/// The records of a project and of each of its workspaces, counted by status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProjectStanding {
     pub all: Standing,
@@ -82,13 +82,13 @@ pub struct ProjectStanding {
 }
 
 impl Engine {
-    /// How the records of a project stand for the caller.
+    /// Counts the records that the caller sees in a project, by status.
     pub async fn show_standing(&self, ctx: &AdminContext, project: ProjectId) -> Result<ProjectStanding, AdminError> {
         let project = self.readable_project(ctx, project).await?;
         Ok(self.stand(ctx, project.id).await?.1)
     }
 
-    /// The active workspaces, and how the records in them stand for the caller.
+    /// The active workspaces, and the records that the caller sees in them, counted by status.
     pub(super) async fn stand(
         &self,
         ctx: &AdminContext,

@@ -30,7 +30,7 @@ pub struct DayUsage {
     pub day: Day,
     pub figures: KeyUsage,
     /// How many records the project had at its end, as the plan counts them. Unknown before there were figures, and
-    /// told to admins alone: others don't know about everybody's records.
+    /// shown to admins alone: others don't know about everybody's records.
     pub records: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl KeyUsage {
 }
 
 impl Engine {
-    /// The figures of the last days, including today. Whoever is no admin sees those of its own keys.
+    /// The figures of the last days, including today. Members who are not admins see those of their own keys.
     pub async fn show_usage(
         &self,
         ctx: &AdminContext,

@@ -18,7 +18,7 @@ pub struct ShownWorkspace {
     pub created_at: Timestamp,
     /// When it was deleted, if it was.
     pub deleted_at: Option<Timestamp>,
-    /// How its records stand; nothing for a deleted one.
+    /// Its records by status; nothing for a deleted one.
     pub standing: Standing,
 }
 

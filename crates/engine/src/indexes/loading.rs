@@ -73,7 +73,8 @@ impl Slot {
     /// Loads a snapshot, if it can be read.
     fn start_from(&mut self, snapshot: &Snapshot<KeptImage>, model: &'static Model) -> bool {
         let Some((audiences, index)) = snapshots::read(&snapshot.image, model) else {
-            // A file that is cut while it is mapped ends the process, so the next start is the first chance to tell.
+            // A file that is cut while it is mapped ends the process, so the next start is the first chance to report
+            // it.
             tracing::warn!(
                 "could not read a snapshot; building the index from the log instead. If the service ended with SIGBUS before, \
                  the snapshot was cut while it was in use"

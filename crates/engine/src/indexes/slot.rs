@@ -1,4 +1,4 @@
-//! The index of one life of a workspace, and how far it has followed the log.
+//! A workspace's index (one per incarnation) and the log position it has applied.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,10 +118,10 @@ impl Slot {
     }
 
     /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with
-    /// how far the index was then. What is read for it has to be at least as new: whoever kept something older would
-    /// keep it for good.
+    /// how far the index was then. What is read for it has to be at least as new: something older would be kept for
+    /// good.
     pub(crate) fn find_bodies(&self, account_version: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment, Seq) {
-        // Whoever applies the log holds this lock, so the moment and the place belong together.
+        // Applying the log takes this lock, so the moment and the place belong together.
         let _state = self.state.read();
         let (found, moment) = self.bodies.find(&self.shelf, account_version, hits.iter().map(|hit| Seq(hit.seq)));
         (found, moment, self.applied())
@@ -219,7 +219,7 @@ impl Slot {
             // Saves of this node came in meanwhile, and the index is further than what was read.
             return;
         }
-        // Nobody has shown a record that the index did not have.
+        // No answer has shown a record that the index did not have.
         let old: Vec<Seq> = tail.changes.iter().map(Change::seq).filter(|seq| *seq <= applied).collect();
         if !old.is_empty() {
             self.bodies.forget(&self.shelf, old.into_iter());

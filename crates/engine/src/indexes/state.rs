@@ -49,7 +49,7 @@ impl<'a> Entry<'a> {
         Self { seq: *seq, id: *id, audience: *audience, fact_key, fact, embedding, updated_at: *updated_at }
     }
 
-    /// When the record was saved: its id tells, whatever happened to it since.
+    /// When the record was saved: its id contains the time, whatever happened to it since.
     fn saved_at(&self) -> i64 {
         let seconds = self.id.uuid().get_timestamp().map(|time| time.to_unix().0);
         seconds.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(0)
@@ -121,7 +121,7 @@ impl State {
 
     fn add(&mut self, entry: &Entry<'_>) {
         let (audience, fact) = (entry.audience, entry.fact);
-        // Who has a number was met before, and so is in the list already; but a sighting may have been all there was.
+        // A known audience need not be in the list: it may come from a sighting alone.
         if !self.ever.contains(&audience) {
             self.ever.push(audience);
         }

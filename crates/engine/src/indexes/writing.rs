@@ -14,7 +14,7 @@ use crate::snapshots::{self, Grown};
 /// from the log.
 const LAST_WRITES_MAX: Duration = Duration::from_secs(5);
 
-/// So many snapshots are written at a time: each is another copy of its index until it is on the disk.
+/// How many snapshots are written at a time: each is another copy of its index until it is on the disk.
 pub(super) const WRITERS_MAX: usize = 2;
 
 impl Indexes {
@@ -25,8 +25,7 @@ impl Indexes {
         if !snapshots::is_due(&grown) {
             return;
         }
-        // Whoever finds all busy does not wait, which would keep the index in memory. It is due again at the next
-        // change.
+        // If all are busy, don't wait: that would keep the index in memory. It is due again at the next change.
         let Ok(turn) = Arc::clone(&self.writers).try_acquire_owned() else { return };
         if !slot.begin_writing(&grown, now) {
             return;
@@ -40,7 +39,7 @@ impl Indexes {
     }
 
     /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first. Those
-    /// that are being written are waited for: the store is about to close, and a file without its row is in vain.
+    /// that are being written are waited for: the store is about to close, and a file without its row is useless.
     pub(crate) async fn write_last_snapshots(&self) {
         let began = Instant::now();
         let turns = self.writers.acquire_many(WRITERS_MAX as u32);
@@ -110,7 +109,7 @@ impl Slot {
         }
     }
 
-    /// Whoever moves the number writes; the others see that somebody does.
+    /// The task that moves the number writes the snapshot; others leave it to that task.
     fn begin_writing(&self, grown: &Grown, now: i64) -> bool {
         let (before, after) = (grown.snapshot.0, grown.applied.0);
         let is_ours = self.snapshot.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok();

@@ -1,5 +1,5 @@
-//! Which parts of a local command's words are secrets. A command has no headers: its credential stands among its
-//! arguments, or behind `env` as `NAME=value`, and comes back in whatever it echoes.
+//! Which parts of a local command's words are secrets. A command has no headers: its credential is among its arguments,
+//! or behind `env` as `NAME=value`, and comes back in whatever it echoes.
 //!
 //! Not every value is one: were `production` or a path taken for a secret, it would vanish from every answer. A value
 //! is a secret if redaction finds it, if its name says so, or if it is set for the environment and looks made by a

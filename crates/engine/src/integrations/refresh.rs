@@ -1,4 +1,4 @@
-//! Lists what upstreams offer. The last list is kept, so nobody waits long: an old list is fetched again in the
+//! Lists what upstreams offer. The last list is kept, so no call waits long: an old list is fetched again in the
 //! background, and callers meanwhile get the one that is there.
 
 use std::sync::Arc;

@@ -61,7 +61,7 @@ pub struct ReturnedError {
 /// Why the person is not asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorizeError {
-    /// It is unsafe to redirect anywhere: the person is told here.
+    /// It is unsafe to redirect anywhere: the page says so.
     #[error("{0}")]
     Shown(&'static str),
     #[error(transparent)]

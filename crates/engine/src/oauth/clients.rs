@@ -24,7 +24,7 @@ pub struct Registration {
 /// Why a client is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody registered under this id, or it was too long ago.
+    /// No client is registered under this id, or it was too long ago.
     #[error("unknown client; disconnect it and connect it again so that it registers again")]
     Unknown,
     /// Its metadata document can't be used.
@@ -84,7 +84,7 @@ impl Engine {
 }
 
 /// A name that is safe to show: invisible and direction-changing characters are removed, secrets are redacted, and it
-/// is cut to length. A name that gives orders is not shown at all: nobody knows the client that chose it.
+/// is cut to length. A name that gives orders is not shown at all: the client that chose it is unknown.
 pub(super) fn shown_name(guard: &Guard, name: &str) -> Option<String> {
     let is_shown = |c: &char| {
         let is_trick = matches!(*c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

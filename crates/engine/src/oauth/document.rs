@@ -1,4 +1,4 @@
-//! Clients whose id is the URL of a document that describes them. Whoever names such an id makes us call that URL:
+//! Clients whose id is the URL of a document that describes them. Anybody who names such an id makes us call that URL:
 //! hence the limits on who may do so how often, and the rules for outgoing calls (`mnemon_gateway::outgoing`).
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const REFUSAL_FRESH: SignedDuration = SignedDuration::from_mins(1);
 const REFUSALS_MAX: usize = 1_024;
 const ID_CHARS_MAX: usize = 2_048;
 
-/// One text for every URL that is not reached, for whatever reason: the reason would tell a stranger about our network.
+/// One text for every URL that is not reached, for whatever reason: the reason would reveal our network to a stranger.
 const NOT_REACHED: &str = "its URL is not reachable from this service";
 
 /// The hosts that documents are fetched from.

@@ -61,7 +61,7 @@ impl PerAddress {
         }
     }
 
-    /// Whom an address stands for: with IPv6, everybody has at least 2^64.
+    /// The network of an address: with IPv6, every subscriber has at least 2^64 addresses.
     pub fn household(address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

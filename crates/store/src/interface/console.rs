@@ -41,7 +41,7 @@ pub struct ConsoleSession {
     pub created_at: Timestamp,
     /// From then on it is refused.
     pub expires_at: Timestamp,
-    /// Whose it is; nobody's for the operator, and for sessions of before this was kept.
+    /// Whose it is; `None` for the operator.
     pub holder: Option<SessionHolder>,
 }
 

@@ -19,8 +19,8 @@ pub trait Credentials: Send + Sync {
     /// The credential with this hash, whatever its state. A change to it takes effect on the next call.
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
 
-    /// The credential that the token with this hash stands for, and its connection, whatever the state of both. Calls
-    /// on other nodes are those of the connection, not of the key.
+    /// The credential behind the token with this hash, and its connection, whatever the state of both. Calls on other
+    /// nodes are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 
     /// The hash of the operator's token, if one was made.
@@ -70,10 +70,10 @@ pub struct Credential {
     pub department: Option<DepartmentId>,
     pub department_name: Option<String>,
     pub viewer: Viewer,
-    /// Grows whenever the account's records come to look different without a change of their own: names of members and
-    /// departments, and the mark of the guard. On PostgreSQL it grows with all of the above, too.
+    /// Version of the account's names and marks; bumped whenever a record would render differently although the record
+    /// itself did not change. On PostgreSQL it is bumped with all of the above, too.
     pub account_version: u64,
-    /// The workspace that a call means which names none.
+    /// Default workspace for calls that do not name one.
     pub workspace: Option<WorkspaceName>,
 }
 
@@ -97,11 +97,11 @@ pub struct NewKey {
     pub label: Option<String>,
     pub expires_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// The member who makes it; nobody where it is the operator or the first start.
+    /// The member who makes it; `None` for the operator and the first start.
     pub created_by: Option<MemberId>,
-    /// The workspace that a call with it means which names none.
+    /// Default workspace for calls with it that do not name one.
     pub workspace: Option<WorkspaceName>,
-    /// Its last characters, by which people tell keys apart.
+    /// Its last characters, by which people distinguish keys.
     pub hint: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub struct SeenKey {
     pub project: ProjectId,
     pub key: KeyId,
     pub at: Timestamp,
-    /// The program's name for itself, if the request told it.
+    /// The program's name for itself, if the request contained one.
     pub client: Option<String>,
 }
 
@@ -131,13 +131,13 @@ pub struct KeyRow {
     pub last_used_at: Option<Timestamp>,
     /// The member who made it; unknown for keys of the operator and of before it was noted.
     pub created_by: Option<MemberId>,
-    /// The workspace that a call with it means which names none.
+    /// Default workspace for calls with it that do not name one.
     pub workspace: Option<WorkspaceName>,
     /// Its last characters; unknown for keys of before they were noted.
     pub hint: Option<String>,
     /// Its last request to the assistants' endpoint.
     pub seen_at: Option<Timestamp>,
-    /// The last program that told its name.
+    /// The last program that sent its name.
     pub seen_client: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub trait Integrations: Send + Sync {
     /// Sets how a project's integration tools are named. `false` if there is no such live project.
     async fn set_tool_names(&self, project: ProjectId, style: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Every sealed credential of every account: for whoever holds the keys, at startup and when keys change.
+    /// Every sealed credential of every account: to be resealed at startup and when the encryption keys change.
     async fn list_all_sealed(&self) -> Result<Vec<Sealed>, StoreError>;
 
     /// Replaces sealed credentials, all of them or none. Each names what it replaces: one that was changed since is

@@ -188,7 +188,7 @@ pub trait SnapshotImage: Send + Sync {
 pub enum KeptImage {
     /// What [`SnapshotImage::to_bytes`] gave.
     Bytes(Vec<u8>),
-    /// What [`SnapshotImage::write_to`] wrote. Nobody changes it any more; it may lose its name.
+    /// What [`SnapshotImage::write_to`] wrote. It is never changed again, and may be unlinked while in use.
     File(File),
 }
 

@@ -1,4 +1,4 @@
-//! The nodes of a service: each tells the others of itself, now and then.
+//! The nodes of a service: each reports its status periodically.
 
 use async_trait::async_trait;
 use mnemon_core::{NodeId, Timestamp};
@@ -7,7 +7,7 @@ use crate::StoreError;
 
 #[async_trait]
 pub trait Nodes: Send + Sync {
-    /// Says that a node is up, and drops those that nobody has heard of since a moment.
+    /// Says that a node is up, and drops those that have been silent since a moment.
     async fn note_node(&self, node: NodeRow, silent_since: Timestamp) -> Result<(), StoreError>;
 
     /// Drops a node that ends.

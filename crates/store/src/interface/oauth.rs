@@ -34,8 +34,8 @@ pub trait Oauth: Send + Sync {
     /// Records when connections were last used. A late report does not move the time back.
     async fn note_connections(&self, uses: Vec<(ConnectionId, Timestamp)>) -> Result<(), StoreError>;
 
-    /// Removes connections that ended, and codes that were created, before one time, and clients that nobody has used
-    /// since another. Returns the number of rows removed.
+    /// Removes connections that ended, and codes that were created, before one time, and clients that have not been
+    /// used since another. Returns the number of rows removed.
     async fn purge_oauth(&self, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError>;
 }
 
@@ -115,7 +115,7 @@ pub enum Redeemed {
     Replayed,
 }
 
-/// What a token stands for, except the decision whether it is accepted now.
+/// The connection behind a token. Whether it is accepted now is decided elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     pub id: ConnectionId,
@@ -135,7 +135,7 @@ pub struct ConnectionRow {
     pub project: ProjectId,
     pub account: AccountId,
     pub member: MemberId,
-    /// The key it stands for.
+    /// The key it was granted by.
     pub key: KeyId,
     pub client: String,
     pub client_name: Option<String>,
@@ -148,7 +148,7 @@ pub struct ConnectionRow {
     pub redirect_uri: Option<String>,
 }
 
-/// A stored code, with the key it stands for.
+/// A stored code, with the key that granted it.
 pub(crate) struct Code {
     pub(crate) is_used: bool,
     pub(crate) connection: Option<ConnectionId>,

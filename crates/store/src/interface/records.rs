@@ -66,8 +66,8 @@ pub trait Records: Send + Sync {
         workspace: Option<&WorkspaceName>,
     ) -> Result<Vec<RecordSummary>, StoreError>;
 
-    /// The live records of the next sources after this one, by source and oldest first. At most so many sources are
-    /// taken; the last one is complete.
+    /// The live records of the next sources after this one, by source and oldest first. At most `sources_max` sources
+    /// are taken; the last one is complete.
     async fn list_after_source(
         &self,
         project: ProjectId,
@@ -138,8 +138,8 @@ pub trait Records: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<DeletedWorkspace>, StoreError>;
 
-    /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If the name was
-    /// taken anew meanwhile, the records join the workspace that has it now.
+    /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If a new workspace
+    /// has taken the name meanwhile, the records join the workspace that has it now.
     async fn restore_workspace(
         &self,
         project: ProjectId,
@@ -153,7 +153,7 @@ pub trait Records: Send + Sync {
 /// What became of restoring a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoredWorkspace {
-    /// So many records live again.
+    /// Restored; the number of records.
     Done(u64),
     /// There is nothing to restore.
     Absent,
@@ -345,9 +345,9 @@ pub struct Stretch {
     pub upto: Seq,
 }
 
-/// How much of a list one read takes: at most so many rows, and none after the one with which their own texts have so
-/// many bytes together. What is not taken is not read either, so a page of large records takes no more memory than one
-/// of small ones.
+/// How much of a list one read takes: at most `rows_max` rows, ending with the row whose text brings the total to
+/// `bytes_max`. What is not taken is not read either, so a page of large records takes no more memory than one of small
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portion {
     pub rows_max: usize,
@@ -441,6 +441,9 @@ pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId)
         valid_until: cells.time_opt(first + 9, "valid_until")?,
     })
 }
+
+/// How many outdated idempotency keys of a project each new one removes: more than are added, so they can't pile up.
+pub(crate) const OUTDATED_PER_KEY: i64 = 4;
 
 /// An earlier use of an idempotency key.
 #[derive(Clone)]

@@ -143,7 +143,7 @@ impl SessionAppend {
 pub struct SessionPart {
     /// The first byte, as received.
     pub start: u64,
-    /// How many bytes it stands for, as received.
+    /// How many bytes of the file it holds, as received.
     pub size: u64,
     pub kept_bytes: u64,
     /// The text, in whatever form the caller keeps it.

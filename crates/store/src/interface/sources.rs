@@ -41,7 +41,7 @@ pub struct Observation {
     pub seen: Seen,
 }
 
-/// Who looked, and when. The operator is nobody's member.
+/// Who looked, and when. `by` is `None` for the operator, who is not a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub by: Option<MemberId>,
@@ -59,14 +59,16 @@ pub enum Seen {
 }
 
 impl Seen {
-    pub(crate) fn hash(&self) -> Option<&str> {
+    /// The hash, if it is there.
+    pub fn hash(&self) -> Option<&str> {
         match self {
             Self::Hash(hash) => Some(hash),
             Self::Gone { .. } => None,
         }
     }
 
-    pub(crate) fn moved_to(&self) -> Option<&str> {
+    /// Where it moved to, if it is gone and that is known.
+    pub fn moved_to(&self) -> Option<&str> {
         match self {
             Self::Hash(_) => None,
             Self::Gone { moved_to } => moved_to.as_deref(),

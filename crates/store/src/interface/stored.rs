@@ -127,7 +127,7 @@ impl Stored {
     }
 }
 
-/// A record as its own row tells it, proved by its checksum. Its names are still empty.
+/// A record as read from its own row, verified by its checksum. Its names are still empty.
 pub(crate) struct Nameless {
     pub(crate) record: Record,
     pub(crate) department: Option<DepartmentId>,
@@ -136,8 +136,8 @@ pub(crate) struct Nameless {
 
 impl Nameless {
     /// Reads seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
-    /// created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
-    /// is_cautioned, tags and occurred_at, from column `first` on.
+    /// created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum and
+    /// is_cautioned, from column `first` on.
     pub(crate) fn read<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Self, StoreError> {
         let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
         let cells = Cells::new(row, "record", || format!("{project}/{seq}"));

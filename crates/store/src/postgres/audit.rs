@@ -19,8 +19,7 @@ impl Audit for PostgresStore {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -65,7 +64,8 @@ impl Audit for PostgresStore {
         rows.iter().map(|row| read_audit(row, account)).collect()
     }
 
-    /// Adds to the figures of keys that belong to their project; others leave nothing (`usage.rs`).
+    /// Adds to the figures of keys that belong to their project; others leave nothing. Nodes add at the same time: all
+    /// go through projects, keys and days in one order, so that none waits for one that waits for it.
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
         usage::add(self, rows).await
     }
@@ -114,12 +114,7 @@ impl Audit for PostgresStore {
 
     async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError> {
         const UPDATE: &str = "UPDATE account SET guard_mode = $2 WHERE id = $1 RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
-            let changed = tx.count(UPDATE, &[&account.uuid(), &mode]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change(Tenant::account(account), UPDATE, &[&account.uuid(), &mode], &audit).await
     }
 
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError> {
@@ -183,11 +178,16 @@ pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> 
     Ok(())
 }
 
+/// Ends an act with its audit row.
+pub(super) async fn commit_with(tx: Tx, audit: &AuditEntry) -> Result<(), Fault> {
+    insert_audit(&tx, audit, 1).await?;
+    tx.commit().await
+}
+
 /// Ends an act on an account: with its audit row if something changed, without a trace if nothing did.
 pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) -> Result<bool, Fault> {
     if changed > 0 {
-        insert_audit(&tx, audit, 1).await?;
-        tx.commit().await?;
+        commit_with(tx, audit).await?;
     }
     Ok(changed > 0)
 }

@@ -1,6 +1,6 @@
 //! Questions that are asked together: callers that come while the server is being asked wait, and the next question
 //! asks for all of them at once. It serves only those who were there when it was sent, so what it finds is at least
-//! as new as they are. A caller that is alone waits for nobody.
+//! as new as they are. A lone caller does not wait.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl<Q: Question> Coalesced<Q> {
         Arc::new(Self { question, line: Mutex::new(line) })
     }
 
-    /// Asks, together with whoever else waits.
+    /// Asks together with the other waiting callers.
     pub(super) async fn ask(self: &Arc<Self>, asked: Q::Asked) -> Result<Q::Answer, StoreError> {
         loop {
             let (reply, answer) = oneshot::channel();
@@ -59,7 +59,7 @@ impl<Q: Question> Coalesced<Q> {
                 // many an answer.
                 Lead::new(self).ask().await;
             }
-            // A leader whose caller hung up answers nobody: those it asked for ask again.
+            // If the leader's caller disconnected, its followers get no answer and ask again.
             if let Ok(outcome) = answer.await {
                 return outcome;
             }
@@ -95,7 +95,7 @@ impl<Q: Question> Lead<Q> {
         }
         let (asked, replies) = self.take();
         for (reply, outcome) in replies.into_iter().zip(self.all.question.ask_all(&asked).await) {
-            // Whoever stopped waiting needs no answer.
+            // Ignore callers that stopped waiting.
             let _ = reply.send(outcome);
         }
     }
@@ -113,7 +113,7 @@ impl<Q: Question> Drop for Lead<Q> {
         let mut line = self.all.line.lock();
         let runtime = tokio::runtime::Handle::try_current().ok().filter(|_| self.has_begun);
         let (false, Some(runtime)) = (line.waiting.is_empty(), runtime) else {
-            // Without a runtime nobody can ask, and nobody waits any more. One that shuts down drops what it is given,
+            // Without a runtime there are no callers left. One that shuts down drops what it is given,
             // and would do so with every next lead.
             line.waiting.clear();
             line.is_led = false;

@@ -64,10 +64,10 @@ impl PostgresConfig {
     }
 }
 
-/// A caller waits once for a connection and once for a lock. Coalesced that stays below two seconds: the caller is told
-/// that storage is unavailable rather than left waiting.
+/// A caller waits once for a connection and once for a lock. Together that stays below two seconds: the caller gets an
+/// error rather than a long wait.
 const PATIENCE: Duration = Duration::from_millis(750);
-/// Short: whoever waits for a replica may have to wait for the primary too.
+/// Short: a search that waits for a replica may have to wait for the primary too.
 const REPLICA_PATIENCE: Duration = Duration::from_millis(300);
 /// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
@@ -136,7 +136,7 @@ impl Pool {
         }
     }
 
-    /// Drops the connections that nobody uses: a server that left one question unanswered leaves the others too.
+    /// Drops idle connections: a server that did not answer on one connection won't answer on the others.
     pub(super) fn distrust(&self) {
         self.inner.retain(|_, _| false);
     }
@@ -245,7 +245,7 @@ impl Server {
                     });
                     return Ok((client, task));
                 }
-                // A server's own words tell more than a host that is not there.
+                // Prefer a server's error to a failure to connect.
                 Err(error) if told.is_none() || error.as_db_error().is_some() => told = Some(error),
                 Err(_) => {}
             }

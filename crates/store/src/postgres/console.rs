@@ -5,9 +5,8 @@ use mnemon_core::{ConsoleSessionId, CredentialHash, ProjectId, Timestamp};
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::audit::commit_if_changed;
 use super::rows::micros;
-use super::transaction::{Tenant, Tx, ask};
+use super::transaction::Tenant;
 use crate::interface::console::{read_console_session, read_open_session};
 use crate::{AuditEntry, Console, ConsoleSession, OpenSession, SessionHolder, StoreError};
 
@@ -24,13 +23,9 @@ impl Console for PostgresStore {
         let (id, project) = (told(|holder| holder.id.uuid()), told(|holder| holder.project.uuid()));
         let (member, key) = (told(|holder| holder.member.uuid()), told(|holder| holder.key.uuid()));
         let browser = holder.map(|holder| holder.browser.as_str());
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::credential(&session.hash)).await?;
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
-                [&hash, &key_hash, &created_at, &expires_at, &id, &project, &member, &key, &browser];
-            tx.finish(vec![ask(INSERT, &values)]).await.map(|_| ())
-        })
-        .await
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
+            [&hash, &key_hash, &created_at, &expires_at, &id, &project, &member, &key, &browser];
+        self.write(Tenant::credential(&session.hash), INSERT, &values).await.map(|_| ())
     }
 
     async fn find_console_session(&self, hash: &CredentialHash) -> Result<Option<ConsoleSession>, StoreError> {
@@ -46,12 +41,7 @@ impl Console for PostgresStore {
     async fn delete_console_session(&self, hash: &CredentialHash) -> Result<bool, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE hash = $1 RETURNING 1";
         let bytes = hash.as_bytes().as_slice();
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::credential(hash)).await?;
-            let answers = tx.finish(vec![ask(DELETE, &[&bytes])]).await?;
-            Ok(answers.iter().any(|rows| !rows.is_empty()))
-        })
-        .await
+        Ok(self.write(Tenant::credential(hash), DELETE, &[&bytes]).await? > 0)
     }
 
     async fn list_console_sessions(&self, project: ProjectId, now: Timestamp) -> Result<Vec<OpenSession>, StoreError> {
@@ -73,21 +63,11 @@ impl Console for PostgresStore {
         audit: AuditEntry,
     ) -> Result<bool, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE project_id = $1 AND id = $2 RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-            let changed = tx.count(DELETE, &[&project.uuid(), &id.uuid()]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change(Tenant::project_of(project, audit.account), DELETE, &[&project.uuid(), &id.uuid()], &audit).await
     }
 
     async fn purge_console_sessions(&self, ended_before: Timestamp) -> Result<u64, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE expires_at < $1 RETURNING 1";
-        let before = micros(ended_before);
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::for_upkeep()).await?;
-            Ok(tx.finish(vec![ask(DELETE, &[&before])]).await?.iter().map(|rows| rows.len() as u64).sum())
-        })
-        .await
+        self.write(Tenant::for_upkeep(), DELETE, &[&micros(ended_before)]).await
     }
 }

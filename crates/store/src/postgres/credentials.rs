@@ -6,8 +6,7 @@ use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timesta
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::account_version::bump_account_version;
-use super::audit::{commit_if_changed, insert_audit};
+use super::audit::commit_with;
 use super::error::Fault;
 use super::look_up::Asked;
 use super::rows::{micros, micros_opt};
@@ -41,30 +40,19 @@ impl Credentials for PostgresStore {
             ON CONFLICT DO NOTHING
             RETURNING 1";
         let bytes = hash.as_bytes().as_slice();
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            let answers = tx.finish(vec![ask(INSERT, &[&bytes, &micros(at)])]).await?;
-            Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
-        })
-        .await
+        Ok(self.write(Tenant::nobody(), INSERT, &[&bytes, &micros(at)]).await? > 0)
     }
 
     async fn delete_operator_token(&self) -> Result<bool, StoreError> {
         const DELETE: &str = "DELETE FROM operator_token RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            let answers = tx.finish(vec![ask(DELETE, &[])]).await?;
-            Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
-        })
-        .await
+        Ok(self.write(Tenant::nobody(), DELETE, &[]).await? > 0)
     }
 
     async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_and_people(key.project)).await?;
             insert_key(&tx, &key).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -75,13 +63,7 @@ impl Credentials for PostgresStore {
             SET revoked_at = $3
             WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL
             RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
-            bump_account_version(&tx, audit.account).await?;
-            let changed = tx.count(UPDATE, &[&audit.account.uuid(), &key.uuid(), &micros(at)]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change_shown(UPDATE, &[&audit.account.uuid(), &key.uuid(), &micros(at)], &audit).await
     }
 
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {

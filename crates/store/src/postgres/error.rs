@@ -22,7 +22,7 @@ pub(super) enum Again {
     RolledBack,
     /// The connection was lost: nothing was stored, unless it was lost while committing.
     Lost,
-    /// Somebody keeps a lock: nothing was stored, and another act may have better luck.
+    /// Somebody keeps a lock: nothing was stored, and another act may succeed.
     Locked,
 }
 

@@ -88,12 +88,7 @@ impl Integrations for PostgresStore {
             WHERE id = $1 AND deleted_at IS NULL
             ON CONFLICT (project_id) DO UPDATE SET style = excluded.style
             RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-            let changed = tx.count(UPSERT, &[&project.uuid(), &style]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change(Tenant::project_of(project, audit.account), UPSERT, &[&project.uuid(), &style], &audit).await
     }
 
     async fn list_all_sealed(&self) -> Result<Vec<Sealed>, StoreError> {
@@ -233,7 +228,7 @@ impl PostgresStore {
     }
 }
 
-/// A project's integrations are deleted with it: nobody needs their credentials any more.
+/// A project's integrations are deleted with it: their credentials are not needed any more.
 pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
     const DELETE: &str = "DELETE FROM integration WHERE project_id = $1";
     const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1";

@@ -115,7 +115,7 @@ fn answer_all(jobs: Vec<Job>, error: &StoreError) {
     jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
 }
 
-/// Refuses saves that have waited too long to wait for a lock as well: callers are told within two seconds.
+/// Refuses saves that have waited too long to wait for a lock as well: callers get an answer within two seconds.
 fn refuse_late(pool: &Pool, jobs: Vec<Job>) -> Vec<Job> {
     let max = pool.limits().alone_within;
     let (jobs, late): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.arrived.elapsed() < max);

@@ -1,5 +1,5 @@
 //! What a node knows of keys from earlier look-ups. It is never believed as it is: with each call the database says
-//! whether anything about the key's account has changed since, and if it has, the key is looked up anew. Where the
+//! whether anything about the key's account has changed since, and if it has, the key is looked up again. Where the
 //! database does not note changes, because somebody has dropped its triggers, nothing is known.
 
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! The bodies of many searches, of whatever projects, by one statement (`together.rs`). On a replica the same view also
-//! tells whether it has replayed what each of the searches needs.
+//! The bodies of many searches, of whatever projects, by one statement (`coalesce.rs`). On a replica the same view also
+//! says whether it has replayed what each of the searches needs.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct Load {
 
 pub(super) type Loads = Coalesced<Load>;
 
-/// From a replica; `None` for whoever has to ask the primary.
+/// From a replica; `None` for those that the primary has to answer.
 pub(super) struct ReplicaLoad {
     pub(super) replicas: Arc<Replicas>,
 }
@@ -171,7 +171,7 @@ async fn read(pool: &Arc<Pool>, asked: &[Asked], is_replica: bool) -> Result<Rea
     Ok(Read { records, standing, replayed })
 }
 
-/// A record with its place. One that can't be read is the trouble of whoever asked for it.
+/// A record with its place. One that can't be read fails only the call that asked for it.
 fn read_record(row: &Row) -> Result<(Place, Loaded), StoreError> {
     let project: ProjectId = Cells::new(row, "record", String::new).id(27, "project_id")?;
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);

@@ -173,7 +173,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
         ORDER BY c.seq
         LIMIT $4";
-    // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever
+    // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: an index that
     // learns of the record learns everything known about its source. What was handed over together shares a position,
     // and a piece has all of it or nothing.
     const SIGHTINGS: &str = "

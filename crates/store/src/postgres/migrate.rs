@@ -104,7 +104,7 @@ async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result
         CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
     const NOTE: &str = "INSERT INTO migration (no, name) VALUES ($1, $2)";
     const IS_APPLIED: &str = "SELECT EXISTS (SELECT 1 FROM migration WHERE no = $1)";
-    // Two nodes create the table at once: one is told that its name or type is taken.
+    // Two nodes create the table at once: one gets the error that its name or type is taken.
     if let Err(error) = client.batch_execute(TABLE).await {
         let is_taken = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
         if !error.code().is_some_and(|code| is_taken.contains(code)) {

@@ -11,8 +11,9 @@ use super::project::Locked;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::sources::{DIGEST, NOTE_KNOWN_HASHES};
 use super::transaction::{Ask, ask};
-use crate::Insert;
 use crate::checksum::Covered;
+use crate::interface::records::OUTDATED_PER_KEY;
+use crate::{Idempotency, Insert};
 
 /// Writes records, the audiences that are new in their workspaces, and where the logs end now. All parts of one
 /// statement see the tables as they were before it. Columns are unnested side by side: as a source of rows (`FROM
@@ -43,14 +44,13 @@ const STORE_WORKSPACES: &str = "
     INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
     SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bigint[]), NULL, unnest($4::text[])";
 
-/// For each new idempotency key, takes four outdated ones of its project away: more than are added, so they can't
-/// pile up.
+/// Takes [`OUTDATED_PER_KEY`] outdated keys of its project away for each new one.
 const DELETE_OUTDATED_KEYS: &str = "
     DELETE FROM idempotency i
     USING (
         SELECT g.project_id, o.member_id, o.key
         FROM (
-            SELECT k.project_id, MIN(k.valid_since) AS valid_since, 4 * COUNT(*) AS count_max
+            SELECT k.project_id, MIN(k.valid_since) AS valid_since, $3::bigint * COUNT(*) AS count_max
             FROM unnest($1::uuid[], $2::bigint[]) AS k (project_id, valid_since)
             GROUP BY k.project_id) AS g
         CROSS JOIN LATERAL (
@@ -70,104 +70,127 @@ const STORE_KEYS: &str = "
     SET arguments_hash = excluded.arguments_hash, record_seq = excluded.record_seq,
         was_duplicate = excluded.was_duplicate, created_at = excluded.created_at, answer = NULL";
 
-#[derive(Default)]
-pub(super) struct NewRows<'a> {
-    projects: Projects,
-    records: Records<'a>,
-    workspaces: Workspaces<'a>,
-    audiences: Audiences,
-    sources: Sources<'a>,
-    keys: Keys<'a>,
+/// The rows of one table: a vector for each column, filled from what `push` is given. The columns are the statement's
+/// values, in this order.
+macro_rules! columns {
+    ($name:ident$(<$life:lifetime>)? ($($given:ident: $of:ty),*) { $($column:ident: $kind:ty = $value:expr,)* }) => {
+        #[derive(Default)]
+        struct $name$(<$life>)? {
+            $($column: Vec<$kind>,)*
+        }
+
+        impl$(<$life>)? $name$(<$life>)? {
+            fn push(&mut self, $($given: $of),*) {
+                $(self.$column.push($value);)*
+            }
+
+            fn values(&self) -> Vec<&(dyn ToSql + Sync)> {
+                vec![$(&self.$column),*]
+            }
+        }
+    };
 }
 
-/// The logs' ends, and how many records there are.
-#[derive(Default)]
-struct Projects {
-    ids: Vec<Uuid>,
-    seqs: Vec<i64>,
-    live_records: Vec<i64>,
-}
+// Where the logs end, and how many records there are.
+columns!(Ends(project: &Locked) {
+    projects: Uuid = project.id.uuid(),
+    seqs: i64 = integer(project.seq),
+    live_records: i64 = integer(project.live_records),
+});
 
-#[derive(Default)]
-struct Records<'a> {
-    projects: Vec<Uuid>,
-    seqs: Vec<i64>,
-    ids: Vec<Uuid>,
-    workspaces: Vec<i64>,
-    audiences: Vec<Vec<u8>>,
-    authors: Vec<Uuid>,
-    departments: Vec<Option<Uuid>>,
-    hashes: Vec<Vec<u8>>,
-    checksums: Vec<i64>,
-    are_keys_given: Vec<bool>,
-    confidences: Vec<Option<f64>>,
-    valid_until: Vec<Option<i64>>,
-    created_at: Vec<i64>,
-    fact_keys: Vec<&'a str>,
-    sources: Vec<Option<&'a str>>,
-    source_ids: Vec<Option<&'a str>>,
-    source_hashes: Vec<Option<&'a str>>,
-    source_revisions: Vec<Option<&'a str>>,
-    contents: Vec<&'a str>,
-    embeddings: Vec<&'a [u8]>,
-    are_cautioned: Vec<bool>,
-    updated_at: Vec<i64>,
-    tags: Vec<Option<String>>,
-    occurred_at: Vec<Option<&'a str>>,
-}
+columns!(Records<'a>(record: &'a NewRecord, seq: Seq, no: WorkspaceNo, content_hash: ContentHash) {
+    projects: Uuid = record.project.uuid(),
+    seqs: i64 = integer(seq.0),
+    ids: Uuid = record.id.uuid(),
+    workspaces: i64 = integer(no.0),
+    audiences: Vec<u8> = bytes_of(record.audience),
+    authors: Uuid = record.author.uuid(),
+    departments: Option<Uuid> = record.department.map(|department| department.uuid()),
+    hashes: Vec<u8> = content_hash.as_bytes().to_vec(),
+    checksums: i64 = Covered::of_new(record, seq, no).checksum(&record.embedding),
+    are_keys_given: bool = record.fact_key.is_given,
+    confidences: Option<f64> = record.fact.confidence,
+    valid_until: Option<i64> = micros_opt(record.fact.valid_until),
+    created_at: i64 = micros(record.created_at),
+    fact_keys: &'a str = &record.fact_key.text,
+    sources: Option<&'a str> = record.fact.source.as_deref(),
+    source_ids: Option<&'a str> = record.fact.source_id.as_deref(),
+    source_hashes: Option<&'a str> = record.fact.source_hash.as_deref(),
+    source_revisions: Option<&'a str> = record.fact.source_revision.as_deref(),
+    contents: &'a str = &record.fact.content,
+    embeddings: &'a [u8] = &record.embedding,
+    are_cautioned: bool = record.is_cautioned,
+    updated_at: i64 = micros(record.updated_at()),
+    tags: Option<String> = record.fact.tags.to_lines(),
+    occurred_at: Option<&'a str> = record.fact.occurred_at.as_ref().map(Occurred::as_str),
+});
 
-#[derive(Default)]
-struct Workspaces<'a> {
-    projects: Vec<Uuid>,
-    numbers: Vec<i64>,
-    created_at: Vec<i64>,
-    names: Vec<&'a str>,
-}
+columns!(Workspaces<'a>(record: &'a NewRecord, seq: Seq) {
+    projects: Uuid = record.project.uuid(),
+    numbers: i64 = integer(seq.0),
+    created_at: i64 = micros(record.created_at),
+    names: &'a str = record.workspace.as_str(),
+});
 
-#[derive(Default)]
-struct Audiences {
-    known: HashSet<(Uuid, WorkspaceNo, Audience)>,
-    projects: Vec<Uuid>,
-    workspaces: Vec<i64>,
-    audiences: Vec<Vec<u8>>,
-}
+columns!(Audiences(record: &NewRecord, no: WorkspaceNo) {
+    projects: Uuid = record.project.uuid(),
+    workspaces: i64 = integer(no.0),
+    audiences: Vec<u8> = bytes_of(record.audience),
+});
+
+columns!(Sources<'a>(record: &NewRecord, place: Place<'a>, known: String, seq: Seq) {
+    projects: Uuid = place.0,
+    ids: &'a str = place.1,
+    workspaces: i64 = integer(place.2.0),
+    audiences: Vec<u8> = bytes_of(record.audience),
+    seqs: i64 = integer(seq.0),
+    moments: i64 = micros(record.created_at),
+    hashes: String = known,
+});
+
+// Sources that were seen with several hashes.
+columns!(Disputed<'a>(place: Place<'a>) {
+    projects: Uuid = place.0,
+    ids: &'a str = place.1,
+    workspaces: i64 = integer(place.2.0),
+});
+
+columns!(Keys<'a>(record: &NewRecord, key: &'a Idempotency, seq: Seq, was_duplicate: bool) {
+    projects: Uuid = record.project.uuid(),
+    members: Uuid = key.member.uuid(),
+    keys: &'a str = &key.key,
+    arguments: &'a [u8] = &key.arguments_hash,
+    seqs: i64 = integer(seq.0),
+    were_duplicates: bool = was_duplicate,
+    created_at: i64 = micros(record.created_at),
+});
+
+columns!(Outdated(record: &NewRecord, key: &Idempotency) {
+    projects: Uuid = record.project.uuid(),
+    valid_since: i64 = micros(key.valid_since),
+});
 
 /// A source of a project, in a workspace.
 type Place<'a> = (Uuid, &'a str, WorkspaceNo);
 
+fn bytes_of(audience: Audience) -> Vec<u8> {
+    AudienceBytes::of(audience).as_slice().to_vec()
+}
+
 #[derive(Default)]
-struct Sources<'a> {
-    /// Where each is in the columns: of two sightings in one statement the later one counts.
-    rows: HashMap<(Place<'a>, Audience), usize>,
-    first_hashes: HashMap<Place<'a>, String>,
-    /// Sources that were seen with several hashes.
+pub(super) struct NewRows<'a> {
+    ends: Ends,
+    records: Records<'a>,
+    workspaces: Workspaces<'a>,
+    audiences: Audiences,
+    sources: Sources<'a>,
     disputed: Disputed<'a>,
-    projects: Vec<Uuid>,
-    ids: Vec<&'a str>,
-    workspaces: Vec<i64>,
-    audiences: Vec<Vec<u8>>,
-    seqs: Vec<i64>,
-    moments: Vec<i64>,
-    hashes: Vec<String>,
-}
-
-#[derive(Default)]
-struct Disputed<'a> {
-    projects: Vec<Uuid>,
-    ids: Vec<&'a str>,
-    workspaces: Vec<i64>,
-}
-
-#[derive(Default)]
-struct Keys<'a> {
-    projects: Vec<Uuid>,
-    members: Vec<Uuid>,
-    keys: Vec<&'a str>,
-    arguments: Vec<&'a [u8]>,
-    seqs: Vec<i64>,
-    were_duplicates: Vec<bool>,
-    created_at: Vec<i64>,
-    valid_since: Vec<i64>,
+    keys: Keys<'a>,
+    outdated: Outdated,
+    known_audiences: HashSet<(Uuid, WorkspaceNo, Audience)>,
+    /// The row of each source: of two sightings in one statement the later one counts.
+    source_rows: HashMap<(Place<'a>, Audience), usize>,
+    first_hashes: HashMap<Place<'a>, String>,
 }
 
 impl<'a> NewRows<'a> {
@@ -182,30 +205,51 @@ impl<'a> NewRows<'a> {
         let record = &insert.record;
         let seq = project.take_seq();
         project.live_records += 1;
-        let no = workspace.unwrap_or_else(|| self.workspaces.add(record, seq));
-        self.audiences.add(record, no);
-        self.records.add(record, seq, no, content_hash);
+        if workspace.is_none() {
+            self.workspaces.push(record, seq);
+        }
+        let no = workspace.unwrap_or(WorkspaceNo(seq.0));
+        if self.known_audiences.insert((record.project.uuid(), no, record.audience)) {
+            self.audiences.push(record, no);
+        }
+        self.records.push(record, seq, no, content_hash);
         self.add_source(record, no, seq);
         (seq, no)
     }
 
     /// Makes the hash that came with a save the newest known one of its source.
     pub(super) fn add_source(&mut self, record: &'a NewRecord, no: WorkspaceNo, seq: Seq) {
-        if let Some((source_id, hash)) = record.sighting() {
-            self.sources.add(record, (record.project.uuid(), source_id, no), hash, seq);
+        let Some((source_id, hash)) = record.sighting() else { return };
+        let place = (record.project.uuid(), source_id, no);
+        let known = known_after_save(None, hash);
+        if !confirms_hash(self.first_hashes.entry(place).or_insert_with(|| known.clone()), hash) {
+            self.disputed.push(place);
+        }
+        let sources = &mut self.sources;
+        match self.source_rows.get(&(place, record.audience)) {
+            Some(&row) => {
+                let known = known_after_save(Some(&sources.hashes[row]), hash);
+                (sources.seqs[row], sources.moments[row], sources.hashes[row]) =
+                    (integer(seq.0), micros(record.created_at), known);
+            }
+            None => {
+                self.source_rows.insert((place, record.audience), sources.ids.len());
+                sources.push(record, place, known, seq);
+            }
         }
     }
 
     /// Remembers the idempotency key of a save.
     pub(super) fn add_key(&mut self, insert: &'a Insert, seq: Seq, was_duplicate: bool) {
-        self.keys.add(insert, seq, was_duplicate);
+        if let Some(key) = &insert.idempotency {
+            self.keys.push(&insert.record, key, seq, was_duplicate);
+            self.outdated.push(&insert.record, key);
+        }
     }
 
     /// Also writes where the log of a project ends now.
     pub(super) fn end(&mut self, project: &Locked) {
-        self.projects.ids.push(project.id.uuid());
-        self.projects.seqs.push(integer(project.seq));
-        self.projects.live_records.push(integer(project.live_records));
+        self.ends.push(project);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -216,176 +260,20 @@ impl<'a> NewRows<'a> {
     pub(super) fn asks(&self) -> Vec<Ask<'_>> {
         let mut asks = Vec::new();
         if !self.workspaces.numbers.is_empty() {
-            asks.push(self.workspaces.ask());
+            asks.push(ask(STORE_WORKSPACES, &self.workspaces.values()));
         }
-        if !(self.records.ids.is_empty() && self.projects.ids.is_empty()) {
-            asks.push(ask(STORE, &self.values()));
+        if !(self.records.ids.is_empty() && self.ends.projects.is_empty()) {
+            let values = [self.audiences.values(), self.ends.values(), self.records.values()].concat();
+            asks.push(ask(STORE, &values));
         }
         if !self.sources.ids.is_empty() {
-            asks.push(self.sources.ask());
+            let values = [self.sources.values(), self.disputed.values(), vec![&DIGEST]].concat();
+            asks.push(ask(NOTE_KNOWN_HASHES, &values));
         }
         if !self.keys.keys.is_empty() {
-            asks.extend(self.keys.asks());
+            asks.push(ask(DELETE_OUTDATED_KEYS, &[self.outdated.values(), vec![&OUTDATED_PER_KEY]].concat()));
+            asks.push(ask(STORE_KEYS, &self.keys.values()));
         }
         asks
-    }
-
-    fn values(&self) -> [&(dyn ToSql + Sync); 30] {
-        let Self { projects, records, audiences, .. } = self;
-        [
-            &audiences.projects,
-            &audiences.workspaces,
-            &audiences.audiences,
-            &projects.ids,
-            &projects.seqs,
-            &projects.live_records,
-            &records.projects,
-            &records.seqs,
-            &records.ids,
-            &records.workspaces,
-            &records.audiences,
-            &records.authors,
-            &records.departments,
-            &records.hashes,
-            &records.checksums,
-            &records.are_keys_given,
-            &records.confidences,
-            &records.valid_until,
-            &records.created_at,
-            &records.fact_keys,
-            &records.sources,
-            &records.source_ids,
-            &records.source_hashes,
-            &records.source_revisions,
-            &records.contents,
-            &records.embeddings,
-            &records.are_cautioned,
-            &records.updated_at,
-            &records.tags,
-            &records.occurred_at,
-        ]
-    }
-}
-
-impl<'a> Workspaces<'a> {
-    fn add(&mut self, record: &'a NewRecord, seq: Seq) -> WorkspaceNo {
-        self.projects.push(record.project.uuid());
-        self.numbers.push(integer(seq.0));
-        self.created_at.push(micros(record.created_at));
-        self.names.push(record.workspace.as_str());
-        WorkspaceNo(seq.0)
-    }
-
-    fn ask(&self) -> Ask<'_> {
-        ask(STORE_WORKSPACES, &[&self.projects, &self.numbers, &self.created_at, &self.names])
-    }
-}
-
-impl Audiences {
-    fn add(&mut self, record: &NewRecord, no: WorkspaceNo) {
-        let (project, audience) = (record.project.uuid(), record.audience);
-        if self.known.insert((project, no, audience)) {
-            self.projects.push(project);
-            self.workspaces.push(integer(no.0));
-            self.audiences.push(AudienceBytes::of(audience).as_slice().to_vec());
-        }
-    }
-}
-
-impl<'a> Sources<'a> {
-    fn add(&mut self, record: &NewRecord, place: Place<'a>, hash: &str, seq: Seq) {
-        let ((project, source_id, no), seq, at) = (place, integer(seq.0), micros(record.created_at));
-        let known = known_after_save(None, hash);
-        if !confirms_hash(self.first_hashes.entry(place).or_insert_with(|| known.clone()), hash) {
-            self.disputed.projects.push(project);
-            self.disputed.ids.push(source_id);
-            self.disputed.workspaces.push(integer(no.0));
-        }
-        if let Some(row) = self.rows.get(&(place, record.audience)) {
-            let known = known_after_save(Some(&self.hashes[*row]), hash);
-            (self.seqs[*row], self.moments[*row], self.hashes[*row]) = (seq, at, known);
-            return;
-        }
-        self.rows.insert((place, record.audience), self.ids.len());
-        self.projects.push(project);
-        self.ids.push(source_id);
-        self.workspaces.push(integer(no.0));
-        self.audiences.push(AudienceBytes::of(record.audience).as_slice().to_vec());
-        self.seqs.push(seq);
-        self.moments.push(at);
-        self.hashes.push(known);
-    }
-
-    fn ask(&self) -> Ask<'_> {
-        let values: [&(dyn ToSql + Sync); 11] = [
-            &self.projects,
-            &self.ids,
-            &self.workspaces,
-            &self.audiences,
-            &self.seqs,
-            &self.moments,
-            &self.hashes,
-            &self.disputed.projects,
-            &self.disputed.ids,
-            &self.disputed.workspaces,
-            &DIGEST,
-        ];
-        ask(NOTE_KNOWN_HASHES, &values)
-    }
-}
-
-impl<'a> Records<'a> {
-    fn add(&mut self, record: &'a NewRecord, seq: Seq, no: WorkspaceNo, content_hash: ContentHash) {
-        self.projects.push(record.project.uuid());
-        self.seqs.push(integer(seq.0));
-        self.ids.push(record.id.uuid());
-        self.workspaces.push(integer(no.0));
-        self.audiences.push(AudienceBytes::of(record.audience).as_slice().to_vec());
-        self.authors.push(record.author.uuid());
-        self.departments.push(record.department.map(|department| department.uuid()));
-        self.hashes.push(content_hash.as_bytes().to_vec());
-        self.checksums.push(Covered::of_new(record, seq, no).checksum(&record.embedding));
-        self.are_keys_given.push(record.fact_key.is_given);
-        self.confidences.push(record.fact.confidence);
-        self.valid_until.push(micros_opt(record.fact.valid_until));
-        self.created_at.push(micros(record.created_at));
-        self.fact_keys.push(&record.fact_key.text);
-        self.sources.push(record.fact.source.as_deref());
-        self.source_ids.push(record.fact.source_id.as_deref());
-        self.source_hashes.push(record.fact.source_hash.as_deref());
-        self.source_revisions.push(record.fact.source_revision.as_deref());
-        self.contents.push(&record.fact.content);
-        self.embeddings.push(&record.embedding);
-        self.are_cautioned.push(record.is_cautioned);
-        self.updated_at.push(micros(record.updated_at()));
-        self.tags.push(record.fact.tags.to_lines());
-        self.occurred_at.push(record.fact.occurred_at.as_ref().map(Occurred::as_str));
-    }
-}
-
-impl<'a> Keys<'a> {
-    fn add(&mut self, insert: &'a Insert, seq: Seq, was_duplicate: bool) {
-        let Some(key) = &insert.idempotency else { return };
-        self.projects.push(insert.record.project.uuid());
-        self.members.push(key.member.uuid());
-        self.keys.push(&key.key);
-        self.arguments.push(&key.arguments_hash);
-        self.seqs.push(integer(seq.0));
-        self.were_duplicates.push(was_duplicate);
-        self.created_at.push(micros(insert.record.created_at));
-        self.valid_since.push(micros(key.valid_since));
-    }
-
-    fn asks(&self) -> [Ask<'_>; 2] {
-        let values: [&(dyn ToSql + Sync); 7] = [
-            &self.projects,
-            &self.members,
-            &self.keys,
-            &self.arguments,
-            &self.seqs,
-            &self.were_duplicates,
-            &self.created_at,
-        ];
-        [ask(DELETE_OUTDATED_KEYS, &[&self.projects, &self.valid_since]), ask(STORE_KEYS, &values)]
     }
 }

@@ -35,11 +35,7 @@ impl Nodes for PostgresStore {
     async fn remove_node(&self, id: NodeId) -> Result<(), StoreError> {
         const DELETE: &str = "DELETE FROM node WHERE id = $1";
         let id = id.uuid();
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            tx.finish(vec![ask(DELETE, &[&id])]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::nobody(), DELETE, &[&id]).await.map(|_| ())
     }
 
     async fn list_nodes(&self) -> Result<Vec<NodeRow>, StoreError> {

@@ -24,12 +24,8 @@ impl Oauth for PostgresStore {
                 redirect_uris = excluded.redirect_uris";
         let (kind, known_at) = (client.kind.as_str(), micros(client.known_at));
         let redirect_uris = client.redirect_uris.join("\n");
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            let upsert = ask(UPSERT, &[&client.id, &kind, &known_at, &client.name, &redirect_uris]);
-            tx.finish(vec![upsert]).await.map(|_| ())
-        })
-        .await
+        let values: [&(dyn ToSql + Sync); 5] = [&client.id, &kind, &known_at, &client.name, &redirect_uris];
+        self.write(Tenant::nobody(), UPSERT, &values).await.map(|_| ())
     }
 
     async fn find_client(&self, id: &str) -> Result<Option<OauthClient>, StoreError> {
@@ -60,11 +56,7 @@ impl Oauth for PostgresStore {
             &code.redirect_uri,
             &code.resource,
         ];
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::credential(&code.hash)).await?;
-            tx.finish(vec![ask(INSERT, &values)]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::credential(&code.hash), INSERT, &values).await.map(|_| ())
     }
 
     async fn redeem_code(&self, redemption: Redemption) -> Result<Redeemed, StoreError> {
@@ -121,11 +113,7 @@ impl Oauth for PostgresStore {
             WHERE c.id = g.id";
         let ids: Vec<Uuid> = uses.iter().map(|(id, _)| id.uuid()).collect();
         let moments: Vec<i64> = uses.iter().map(|(_, at)| micros(*at)).collect();
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::for_upkeep()).await?;
-            tx.finish(vec![ask(UPDATE, &[&ids, &moments])]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::for_upkeep(), UPDATE, &[&ids, &moments]).await.map(|_| ())
     }
 
     /// A client counts as used while one of its connections is kept.
@@ -182,7 +170,7 @@ impl PostgresStore {
     }
 }
 
-/// Whoever has the token may see its connection, which opens the row of its key.
+/// The holder of the token may see its connection, which opens the row of its key.
 pub(super) const OPEN_KEY: &str = "
     SELECT set_config('mnemon.key', c.key_id::text, true)
     FROM connection c

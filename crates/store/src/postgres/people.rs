@@ -1,14 +1,14 @@
-//! Accounts, departments and members. Projects are in `projects.rs`; how a member leaves is in `leaving.rs`.
+//! Accounts, departments and members. Projects are in `projects.rs`; how a member is removed is in `remove_member.rs`.
 
 use async_trait::async_trait;
 use mnemon_core::{
     Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, Project, ProjectId, Subscription,
 };
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::account_version::bump_account_version;
-use super::audit::{commit_if_changed, insert_audit};
+use super::audit::{commit_with, insert_audit};
 use super::credentials::insert_key;
 use super::error::Fault;
 use super::project::{self, lock_account};
@@ -59,8 +59,7 @@ impl People for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(account.id)).await?;
             insert_account(&tx, &account).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -77,13 +76,9 @@ impl People for PostgresStore {
             WHERE id = $1
             RETURNING 1";
         let plan = subscription.plan.map(|plan| plan.as_str());
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
-            let paid_until = micros_opt(subscription.paid_until);
-            let changed = tx.count(UPDATE, &[&account.uuid(), &plan, &paid_until, &subscription.is_suspended]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        let (paid_until, is_suspended) = (micros_opt(subscription.paid_until), subscription.is_suspended);
+        let values: [&(dyn ToSql + Sync); 4] = [&account.uuid(), &plan, &paid_until, &is_suspended];
+        self.change(Tenant::account(account), UPDATE, &values, &audit).await
     }
 
     async fn list_accounts(&self, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError> {
@@ -110,8 +105,7 @@ impl People for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(project.account)).await?;
             insert_project(&tx, &project).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -132,8 +126,7 @@ impl People for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
             insert_department(&tx, &department).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -156,13 +149,7 @@ impl People for PostgresStore {
             RETURNING 1";
         let (account, id) = (department.account.uuid(), department.id.uuid());
         let parent = department.parent.map(|parent| parent.uuid());
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
-            bump_account_version(&tx, department.account).await?;
-            let changed = tx.count(UPDATE, &[&account, &id, &parent, &department.name]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change_shown(UPDATE, &[&account, &id, &parent, &department.name], &audit).await
     }
 
     async fn delete_department(
@@ -182,8 +169,7 @@ impl People for PostgresStore {
                 return Ok(DepartmentDeleted::InUse);
             }
             tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await?;
+            commit_with(tx, &audit).await?;
             Ok(DepartmentDeleted::Done)
         })
         .await
@@ -202,8 +188,7 @@ impl People for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
             insert_member(&tx, &member).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -227,13 +212,7 @@ impl People for PostgresStore {
         let (account, id, role) = (member.account.uuid(), member.id.uuid(), member.role.as_str());
         let department = member.department.map(|department| department.uuid());
         let access_until = micros_opt(member.access_until);
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
-            bump_account_version(&tx, member.account).await?;
-            let changed = tx.count(UPDATE, &[&account, &id, &department, &role, &access_until, &member.name]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change_shown(UPDATE, &[&account, &id, &department, &role, &access_until, &member.name], &audit).await
     }
 
     async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {

@@ -51,11 +51,7 @@ impl PostgresStore {
         const DELETE: &str = "
             DELETE FROM call_window
             WHERE updated_at < (SELECT MAX(w.updated_at) - 3600000000 FROM call_window w)";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::for_upkeep()).await?;
-            tx.finish(vec![ask(DELETE, &[])]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::for_upkeep(), DELETE, &[]).await.map(|_| ())
     }
 }
 

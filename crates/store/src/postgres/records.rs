@@ -20,7 +20,7 @@ use super::project;
 use super::rows::{Cells, integer, micros, places};
 use super::save::Save;
 use super::summaries::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
-use super::transaction::{Tenant, Tx, ask};
+use super::transaction::{Tenant, Tx};
 use super::workspaces::bring_back;
 use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_workspace};
 use crate::interface::records::{read_seq_and_audience, read_summary};
@@ -54,11 +54,9 @@ impl Records for PostgresStore {
             UPDATE idempotency
             SET answer = $4
             WHERE project_id = $1 AND member_id = $2 AND key = $3 AND answer IS NULL";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
-            tx.finish(vec![ask(UPDATE, &[&project.uuid(), &member.uuid(), &key, &answer])]).await.map(|_| ())
-        })
-        .await
+        self.write(Tenant::project(project), UPDATE, &[&project.uuid(), &member.uuid(), &key, &answer])
+            .await
+            .map(|_| ())
     }
 
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {

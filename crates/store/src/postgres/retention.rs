@@ -73,7 +73,7 @@ impl Retention for PostgresStore {
         }
     }
 
-    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile gets `storage is
+    /// Rewrites the tables that hold memory, one after the other. Calls that need one meanwhile get `storage is
     /// unavailable`.
     async fn compact(&self) -> Result<(), StoreError> {
         let client = connect_as_owner(&self.config).await?;
@@ -94,7 +94,7 @@ impl Retention for PostgresStore {
             client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
         }
         // The planner's statistics hold samples of what the tables held: keys of facts, sources. They were gathered
-        // anew above, and their old rows go as those of the tables did.
+        // again above, and their old rows go as those of the tables did.
         outlive_older_views(&client).await?;
         client.batch_execute("VACUUM (FULL) pg_catalog.pg_statistic").await.map_err(failed)?;
         Ok(())
@@ -151,7 +151,7 @@ async fn list_doomed(pool: &Arc<Pool>, projects: &[ProjectId], before: Timestamp
 }
 
 async fn purge_project(pool: &Arc<Pool>, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-    // Deleted projects too: nobody else writes into those.
+    // Deleted projects too: no other act writes into those.
     const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
     let tx = Tx::write(pool, Tenant::project(id)).await?;
     let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
@@ -231,8 +231,8 @@ fn touched_by(rows: &[Row], project: ProjectId) -> Result<BTreeSet<WorkspaceNo>,
     rows.iter().map(read).collect()
 }
 
-/// Waits until nobody sees this database as it was before now, and no writer on the server could make a newcomer do so.
-/// Rewriting a table keeps deleted rows for as long as they might still be seen.
+/// Waits until no transaction sees this database as it was before now, and none that is still running could make a new
+/// one see it. Rewriting a table keeps deleted rows for as long as they might still be seen.
 async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
     const NOW: &str = "SELECT pg_current_xact_id()::text, pg_current_xact_id()::xid::text";
     const ARE_OLDER: &str = "

@@ -270,7 +270,7 @@ macro_rules! joined_by_newest {
 pub(super) use joined_by_newest;
 
 /// Takes what is known about sources along to another workspace, for records that are restored there. It gets a
-/// position in the log, so that whoever follows notices.
+/// position in the log, so that every index that follows the log learns of it.
 pub(super) async fn carry_sources(
     tx: &Tx,
     project: ProjectId,

@@ -1,4 +1,4 @@
-//! Tells the server early how large its tables have become.
+//! Updates the server's statistics early while its tables grow.
 //!
 //! The server plans a statement with its last statistics, and keeps the plan. It updates them only about once a minute:
 //! a plan made for an empty table would read a whole project for each save until then, while a first import brings in
@@ -28,7 +28,7 @@ impl Statistics {
         Arc::new(Self { config: config.clone(), saves: AtomicU64::new(0) })
     }
 
-    /// Counts what a batch stored; at a milestone the server updates its statistics, while nobody waits for it.
+    /// Counts what a batch stored; at a milestone the server updates its statistics in the background.
     pub(super) fn note_saves(self: &Arc<Self>, count: usize) {
         let before = self.saves.fetch_add(count as u64, Ordering::Relaxed);
         if !crosses_milestone(before, before + count as u64) {

@@ -96,8 +96,8 @@ fn explain_certificate(refusal: &CertificateError) -> String {
     .to_owned()
 }
 
-/// Accepts any certificate, as `sslmode=prefer` and `require` say: an eavesdropper learns nothing, but nobody knows for
-/// sure who is at the other end.
+/// Accepts any certificate, as `sslmode=prefer` and `require` say: an eavesdropper learns nothing, but it is not
+/// certain who is at the other end.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -27,7 +27,7 @@ use super::error::{Again, Fault};
 /// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
 const ROUND_TRIP_MAX: Duration = Duration::from_secs(40);
 
-/// Whose rows a transaction may touch. Nobody's by default.
+/// Whose rows a transaction may touch. None by default.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tenant {
     project: String,
@@ -75,17 +75,17 @@ impl Tenant {
         Self { project: project.to_string(), account: account.to_string(), ..Self::default() }
     }
 
-    /// One key, for whoever has its secret.
+    /// One key, by its secret.
     pub(super) fn credential(hash: &CredentialHash) -> Self {
         Self { credential: to_hex(hash.as_bytes()), ..Self::default() }
     }
 
-    /// One key, for whoever knows its id.
+    /// One key, by its id.
     pub(super) fn key(id: KeyId) -> Self {
         Self { key: id.to_string(), ..Self::default() }
     }
 
-    /// One connection, for whoever knows its id.
+    /// One connection, by its id.
     pub(super) fn connection(id: ConnectionId) -> Self {
         Self { key: id.to_string(), ..Self::default() }
     }
@@ -154,7 +154,7 @@ impl Tx {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", false).await
     }
 
-    /// Writes. Every statement sees what was committed before it began; whoever needs more locks the project's row
+    /// Writes. Every statement sees what was committed before it began; an act that needs more locks the project's row
     /// first.
     pub(super) async fn write(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", true).await
@@ -241,7 +241,7 @@ impl Tx {
         if own > 0 {
             asks.insert(0, open_people());
         }
-        // It reads no table, so preparing it waits for nobody's lock.
+        // It reads no table, so preparing it waits for no lock.
         let enter = if is_first { Some(client.prepare_cached(ENTER).await?) } else { None };
         let begin = async {
             match &enter {

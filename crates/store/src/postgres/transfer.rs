@@ -43,7 +43,7 @@ impl PostgresSide {
         }
         let text = |id: [u8; 16]| Uuid::from_bytes(id).to_string();
         let (account, project, pass) = match tenant {
-            // The service's own rows belong to nobody; the lists of accounts and projects are opened for maintenance.
+            // The service's own rows have no tenant; the lists of accounts and projects are opened for maintenance.
             Tenant::Service => (String::new(), String::new(), "upkeep"),
             // Opens nothing more. Triggers that note changes let this pass (`0001_schema.sql`): a copy is no change.
             Tenant::Account(id) => (text(id), String::new(), "copy"),
@@ -187,7 +187,7 @@ impl Side for PostgresSide {
         self.select(table, tenant, after, Order::First, rows_max).await.map_err(told)
     }
 
-    /// Under row-level security nobody can count everybody's rows.
+    /// Under row-level security no role can count the rows of all tenants.
     async fn count(&mut self, _table: &Table) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }

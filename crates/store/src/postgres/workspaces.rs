@@ -209,7 +209,7 @@ async fn find_ended(
     Ok(Some(Cells::new(&row, "workspace", || format!("{project}/{}", no.0)).workspace_name(0, "name")?))
 }
 
-/// The records that nobody had forgotten when the workspace ended, oldest first.
+/// The records that were live when the workspace was deleted, oldest first.
 async fn list_left(tx: &Tx, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Seq>, Fault> {
     const SELECT: &str = "
         SELECT seq

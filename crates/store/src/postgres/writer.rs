@@ -92,7 +92,7 @@ impl Writer {
         let queue = self.queue.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
         queue.send(Job { save, reply, arrived: Instant::now() }).await.map_err(|_| ended())?;
-        // The task ends when nobody can send to it any more.
+        // The task ends when all senders are gone.
         drop(queue);
         let unanswered = || StoreError::Failed("the batch of a save has ended without an answer".to_owned());
         answer.await.map_err(|_| unanswered())?
@@ -146,7 +146,7 @@ struct Running {
 }
 
 impl Desk {
-    /// Serves until nobody can send any more and everything is stored.
+    /// Runs until all senders are gone and everything is stored.
     async fn serve(mut self, mut arriving: mpsc::Receiver<Job>) {
         let (mut is_open, mut arrived) = (true, Vec::new());
         loop {
@@ -203,7 +203,7 @@ impl Desk {
     fn end(&mut self, ended: Result<(Id, Vec<Job>), JoinError>) {
         let (id, aside) = match ended {
             Ok(ended) => ended,
-            // Its callers are told that they get no answer.
+            // Its callers get an error instead of an answer.
             Err(panicked) => (panicked.id(), Vec::new()),
         };
         let Some(Running { projects, count, since, is_alone }) = self.running.remove(&id) else { return };

@@ -30,7 +30,7 @@ use self::seal::Seal;
 use super::files::{DATABASE, private_directory};
 use crate::StoreError;
 
-/// How many pages are copied before progress is told: 4 MiB.
+/// How many pages are copied between two reports of progress: 4 MiB.
 const PAGES_PER_STEP: i32 = 1_024;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -68,9 +68,9 @@ impl From<rusqlite::Error> for BackupError {
     }
 }
 
-/// Copies the database of a data directory into a new file, which nobody else may read. `bytes_per_second` bounds the
-/// load on the disk; `tell` hears how many bytes of how many are copied. Damaged records are a reason to refuse, unless
-/// `keeps_damaged`.
+/// Copies the database of a data directory into a new file, which no other user may read. `bytes_per_second` bounds the
+/// load on the disk; `tell` receives the bytes copied so far and the total. Damaged records are a reason to refuse,
+/// unless `keeps_damaged`.
 pub fn back_up(
     dir: &Path,
     to: &Path,

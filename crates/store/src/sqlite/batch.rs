@@ -216,7 +216,7 @@ impl Projects {
         std::mem::take(&mut self.has_purged)
     }
 
-    /// Tells the readers what was committed. Comes after the commit and before the first answer.
+    /// Makes what was committed visible to readers. Comes after the commit and before the first answer.
     pub(super) fn publish(&mut self, memory: &Memory) {
         for id in self.changed.drain(..) {
             if let Some(state) = self.known.get_mut(&id) {

@@ -102,7 +102,7 @@ fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(C
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
     let row = rows.next()?;
-    // The tree is read in any case, and for a hash that nobody has in vain: every look-up is the same two statements.
+    // The tree is read even if no key has this hash, so every look-up is the same two statements.
     let account = row.map_or(Ok(AccountId::from_bytes([0; 16])), |row| {
         Cells::new(row, "api_key", String::new).id(5, "account_id")
     })?;

@@ -8,7 +8,7 @@ use mnemon_core::{NewRecord, Seq};
 use rusqlite::Connection;
 
 use super::SqliteStore;
-use crate::conformance::{House, at, audit, check_that_a_damaged_record_is_left_out};
+use crate::fixtures::{House, at, audit};
 use crate::{Insert, Inserted, Records, Store, StoreError};
 
 struct Ground(PathBuf);
@@ -204,18 +204,6 @@ async fn a_changed_byte_leaves_its_record_out_and_never_shows_another_text() {
     check("UPDATE record SET updated_at = updated_at - 1", true, true).await;
     check("UPDATE record SET content = 'pay 900'", false, false).await;
     assert_eq!(store.figures().damaged_records, 1);
-}
-
-#[tokio::test]
-async fn a_damaged_record_takes_no_other_with_it() {
-    let ground = Ground::new();
-    let store = ground.open();
-    let house = build(&store).await;
-    let damage = async |seq: Seq| {
-        let change = format!("UPDATE record SET content = 'another' WHERE seq = {}", seq.0);
-        store.writer.write(move |tx| Ok(tx.conn.execute_batch(&change)?)).await.unwrap();
-    };
-    check_that_a_damaged_record_is_left_out(&house, damage).await;
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ fn counted(mut conn: Connection) -> Result<Connection, StoreError> {
 }
 
 /// Takes the rights of others away from the directory and from our files in it, the WAL and copies of the database
-/// among them: a copy, a restored backup or a wide umask can have left them. What was wrong is told in the log.
+/// among them: a copy, a restored backup or a wide umask can have left them. The log says what was wrong.
 fn tighten(dir: &Path) -> io::Result<()> {
     close_to_others(dir)?;
     for entry in fs::read_dir(dir)? {

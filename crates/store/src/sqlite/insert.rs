@@ -11,13 +11,10 @@ use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use super::summaries::{find_summary, list_by_fact_key};
 use crate::checksum::Covered;
-use crate::interface::records::EarlierUse;
+use crate::interface::records::{EarlierUse, OUTDATED_PER_KEY};
 use crate::interface::saving::{Decision, Found, decide};
 use crate::interface::stored::{Changed, broken};
 use crate::{Idempotency, Insert, Inserted, RecordSummary, Replay, StoreError};
-
-/// How many outdated idempotency keys a save with a key removes: more than it adds, so they can't pile up.
-const OUTDATED_MAX: i64 = 4;
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
     let record = &insert.record;
@@ -285,7 +282,7 @@ fn note_key(tx: &Tx<'_>, insert: &Insert, seq: Seq, was_duplicate: bool) -> Resu
             LIMIT ?3)";
     let Some(key) = &insert.idempotency else { return Ok(()) };
     let project = insert.record.project.to_bytes();
-    tx.conn.prepare_cached(DELETE)?.execute((project, micros(key.valid_since), OUTDATED_MAX))?;
+    tx.conn.prepare_cached(DELETE)?.execute((project, micros(key.valid_since), OUTDATED_PER_KEY))?;
     tx.conn.prepare_cached(INSERT)?.execute(params![
         project,
         key.member.to_bytes(),

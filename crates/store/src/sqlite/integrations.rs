@@ -142,7 +142,7 @@ fn delete_integration(tx: &Tx<'_>, project: ProjectId, name: &str, audit: &Audit
     Ok(is_known)
 }
 
-/// A project's integrations are deleted with it: nobody needs their credentials any more.
+/// A project's integrations are deleted with it: their credentials are not needed any more.
 pub(super) fn delete_all(conn: &Connection, project: ProjectId) -> Result<(), StoreError> {
     const DELETE: &str = "DELETE FROM integration WHERE project_id = ?1";
     const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = ?1";

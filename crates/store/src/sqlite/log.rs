@@ -45,7 +45,7 @@ impl Log for SqliteStore {
     }
 
     fn epoch(&self) -> u64 {
-        // One process owns the directory: nobody takes over while it runs.
+        // One process owns the directory: no other can take over while it runs.
         0
     }
 
@@ -220,9 +220,9 @@ fn list_changes(
     Ok(places)
 }
 
-/// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns
-/// of the record learns everything known about its source. What was handed over together shares a position, and a piece
-/// has all of it or nothing.
+/// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: an index that
+/// learns of the record learns everything known about its source. What was handed over together shares a position, and
+/// a piece has all of it or nothing.
 fn list_sightings(
     conn: &Connection,
     project: ProjectId,
@@ -406,7 +406,7 @@ pub(super) fn list_snapshot_files(conn: &Connection) -> Result<HashSet<String>, 
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-/// Deletes the snapshot of a workspace, and tells its file.
+/// Deletes the snapshot of a workspace, and returns its file.
 pub(super) fn delete_snapshot(
     conn: &Connection,
     project: ProjectId,

@@ -1,5 +1,5 @@
 //! What is kept in memory because only this process writes the file: the end of each log, and who calls. Both are
-//! updated after a commit and before its acts are answered, so nobody can know more than they say.
+//! updated after a commit and before its acts are answered, so no reader is ahead of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) struct KnownCredentials {
 
 #[derive(Default)]
 struct Known {
-    /// Counts the changes. Whoever read storage before a change must not put the result here after it.
+    /// Counts the changes. A result that was read from storage before a change must not be put here after it.
     generation: u64,
     entries: HashMap<CredentialHash, (Arc<Credential>, Arc<AtomicU64>)>,
     /// The OAuth connections, each of which leads to one of the above.

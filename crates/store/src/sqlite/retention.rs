@@ -1,8 +1,9 @@
 //! Removing records for good.
 //!
 //! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). The
-//! files of snapshots that knew the record are removed. Out of reach are copies in the unused parts of pages, which
-//! SQLite leaves when it splits a page, for about one record in a hundred: only rewriting the file takes those away.
+//! files of snapshots that knew the record are removed. Out of
+//! reach are copies in the unused parts of pages, which SQLite leaves when it splits a page, for about one record in a
+//! hundred: only rewriting the file takes those away.
 
 use std::collections::BTreeSet;
 
@@ -134,7 +135,7 @@ fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<
             FROM workspace w
             WHERE w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at < ?1))
         LIMIT ?2";
-    // The workspaces of a project end with it, so they stand for its records too.
+    // The workspaces of a project end with it, so this covers the records of deleted projects too.
     const OF_WORKSPACES: &str = "
         SELECT r.project_id, r.seq
         FROM workspace w

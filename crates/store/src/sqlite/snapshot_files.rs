@@ -1,8 +1,8 @@
 //! The files of snapshots, beside the database. A row of the table `snapshot` names its file, and decides: a file that
 //! no row names is left over from a crash, or its row is gone, and it is removed.
 //!
-//! A file is written once, synced, and never changed: whoever has it open may have mapped it. Names are random, so that
-//! a row out of a backup never finds the file of another history.
+//! A file is written once, synced, and never changed: another thread may have mapped it. Names are random, so that a
+//! row out of a backup never finds the file of another history.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -74,7 +74,7 @@ impl SnapshotFiles {
         names.iter().for_each(|name| self.remove(name));
     }
 
-    /// Removes the files that no row names. The rows are asked for last: whoever has got its row by then is among them.
+    /// Removes the files that no row names. The rows are read last, so a file whose row was written meanwhile is kept.
     pub(super) fn sweep(
         &self,
         list_named: impl FnOnce() -> Result<HashSet<String>, StoreError>,

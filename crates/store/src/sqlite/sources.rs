@@ -267,7 +267,7 @@ macro_rules! joined_by_newest {
 pub(super) use joined_by_newest;
 
 /// Takes what is known about a source along to another workspace, for a record that is restored there. It gets the
-/// position of that in the log, so that whoever follows notices.
+/// position of that in the log, so that every index that follows the log learns of it.
 pub(super) fn carry_source(
     conn: &Connection,
     project: ProjectId,

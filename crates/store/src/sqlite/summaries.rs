@@ -50,7 +50,7 @@ pub(super) fn list_by_source(
     Ok(summaries)
 }
 
-/// No source has an empty name, so that stands before all of them.
+/// No source has an empty name, so the empty text sorts before all of them.
 pub(super) fn list_after_source(
     conn: &Connection,
     project: ProjectId,

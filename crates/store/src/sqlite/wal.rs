@@ -13,8 +13,8 @@ pub(super) fn checkpoint_all(conn: &Connection) -> Result<(), StoreError> {
     if is_busy == 0 { Ok(()) } else { Err(StoreError::Away("readers are using the WAL".to_owned())) }
 }
 
-/// The same for when a busy writer is worse than a full WAL: waits for readers no longer than told, and returns `false`
-/// if some still hold it.
+/// The same for when a busy writer is worse than a full WAL: waits for readers no longer than given, and returns
+/// `false` if some still hold it.
 pub(super) fn empty_wal(conn: &Connection, wait_max: Duration) -> Result<bool, StoreError> {
     conn.busy_timeout(wait_max)?;
     let is_busy = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));

@@ -156,7 +156,7 @@ fn find_ended(
     Cells::new(row, "workspace", || format!("{project}/{}", no.0)).workspace_name(0, "name").map(Some)
 }
 
-/// The records that nobody had forgotten when the workspace ended, oldest first.
+/// The records that were live when the workspace was deleted, oldest first.
 fn list_left(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Seq>, StoreError> {
     const SELECT: &str = "
         SELECT seq

@@ -79,7 +79,7 @@ where
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { answer, reply, .. } = *self;
         let answer = outcome.and_then(|()| answer.ok_or_else(|| lost("the act left no answer")));
-        // Whoever stopped waiting needs no answer; the act is done anyway.
+        // The caller may have stopped waiting; the act is done anyway.
         let _ = reply.send(answer);
     }
 }
@@ -127,7 +127,7 @@ impl Writer {
     }
 
     /// Runs an act and waits until it is durable. The act decides before it writes: an answer that means "no" has
-    /// written nothing. It may run twice, the first time in vain.
+    /// written nothing. It may run twice; the first run is then rolled back.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -288,7 +288,7 @@ impl Desk {
     ///
     /// Not `quick_check`: it reads the whole file, and from the very page cache whose contents a failed sync has put in
     /// doubt. Only data that was not yet checkpointed by a successful sync can be in doubt. So all of it is written and
-    /// synced again, and then every project's log must reach as far as this process has told anybody.
+    /// synced again, and then every project's log must reach as far as this process has answered.
     fn reopen(&mut self) -> Result<(), StoreError> {
         if self.lost_at.is_some_and(|at| at.elapsed() < RETRY_AFTER) {
             return Err(lost("the database failed a moment ago"));
@@ -303,7 +303,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Checkpoints the WAL once it is large. Comes after the answers, so nobody waits for it twice.
+    /// Checkpoints the WAL once it is large. Comes after the answers, so that no caller waits for it.
     fn checkpoint_if_due(&mut self) {
         if self.has_purged_wal {
             self.wipe_wal(Duration::ZERO);

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, transfer_everything};
-use crate::conformance::{House, at, audit, new_key, with_fact, workspace};
+use crate::fixtures::{House, at, audit, new_key, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
 use crate::{
@@ -67,7 +67,7 @@ async fn fill(dir: &Path) -> Vec<House> {
 }
 
 async fn fill_house(house: &House, count: usize) {
-    // Made in an order in which ids do not tell who is above whom.
+    // Made in an order in which ids do not reveal who is above whom.
     let top = house.add_department("Top", None).await;
     let middle = house.add_department("Middle", Some(top)).await;
     house.add_department("Below", Some(middle)).await;
@@ -119,7 +119,7 @@ async fn fill_house(house: &House, count: usize) {
     house.add_project().await;
 }
 
-/// Every row of every table that is moved, as SQLite tells them.
+/// Every row of every table that is moved, as SQLite returns them.
 fn dump(dir: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
     let conn = Connection::open(dir.join("mnemon.db")).expect("the file is free");
     let mut tables =
@@ -273,7 +273,7 @@ async fn a_source_that_changes_meanwhile_is_noticed() {
     let ends = Ends::new();
     fill(ends.first.path()).await;
     transfer_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
-    // On the way back somebody writes after the copy: the first word of comparing is told after the last row is copied.
+    // On the way back somebody writes after the copy: comparing is first reported after the last row is copied.
     let url = &ends.database;
     let mut is_changed = false;
     let mut tell = |progress: &super::Progress| {

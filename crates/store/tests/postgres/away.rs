@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mnemon_scratch_postgres::{Cluster, ClusterOptions, Database};
-use mnemon_store::conformance::House;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::{Insert, Store, StoreError};
+use mnemon_store_conformance::House;
 
 use crate::database;
 

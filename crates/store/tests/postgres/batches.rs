@@ -1,12 +1,12 @@
-//! Saves of many projects that are stored together: nobody pays for a neighbour, and each project keeps its order.
+//! Saves of many projects that are stored together: no project pays for another, and each keeps its order.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mnemon_core::{DepartmentTree, FactKey, NewRecord, Role, Seq, Viewer};
-use mnemon_store::conformance::{House, audit};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::{Insert, Inserted, Store, StoreError, Supersede, statements_sent};
+use mnemon_store_conformance::{House, audit};
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::trips::long_line;

@@ -1,13 +1,13 @@
-//! What a node knows of keys: asked about with every call, and looked up anew after any change, whoever made it and
-//! however.
+//! What a node knows of keys: asked about with every call, and looked up again after any change, no matter who made it
+//! and however.
 
 use std::sync::Arc;
 
 use mnemon_core::{Access, CredentialHash, Department, Role, Subscription};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, at, audit, new_member};
 use mnemon_store::postgres::PostgresStore;
 use mnemon_store::{Credentials, Presented, Store, statements_sent};
+use mnemon_store_conformance::{House, at, audit, new_member};
 
 use crate::{database, node};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mnemon_core::{DepartmentTree, FactKey, NewRecord, Role, Viewer};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, audit};
 use mnemon_store::{Insert, Inserted, Store, Supersede};
+use mnemon_store_conformance::{House, audit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mnemon_core::{FactKey, NewRecord, ProjectId, Seq};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, at, audit, check_that_a_damaged_record_is_left_out};
 use mnemon_store::{Idempotency, Insert, Inserted, Store};
+use mnemon_store_conformance::{House, at, audit, check_that_a_damaged_record_is_left_out};
 
 use crate::{database, node};
 

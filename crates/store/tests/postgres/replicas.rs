@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use mnemon_core::{NewRecord, Seq, WorkspaceName};
 use mnemon_scratch_postgres::{Cluster, ClusterOptions};
-use mnemon_store::conformance::House;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::{AtLeast, ReplicaReads, Store};
+use mnemon_store_conformance::House;
 use tokio::net::UnixListener;
 
 /// A node whose searches may read a replica, and a house on the primary.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mnemon_core::WorkspaceNo;
 use mnemon_store::Store;
-use mnemon_store::conformance::{House, audit, find_snapshot, save_snapshot};
+use mnemon_store_conformance::{House, audit, find_snapshot, save_snapshot};
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
@@ -34,7 +34,7 @@ async fn until_somebody_waits(client: &Client) {
 async fn saves_do_not_wait_while_a_snapshot_is_written() {
     let database = database();
     let (house, no, client) = house(&database.url).await;
-    // Whoever writes a snapshot is held up in the middle.
+    // The writer of the snapshot is held up in the middle.
     client.batch_execute("BEGIN; LOCK TABLE snapshot IN SHARE MODE").await.unwrap();
     let (writing, seq) = (house.clone(), house.last_seq().await);
     let write = tokio::spawn(async move { save_snapshot(&writing, no, seq, vec![1; 100_000]).await });
@@ -45,7 +45,7 @@ async fn saves_do_not_wait_while_a_snapshot_is_written() {
     assert_eq!(find_snapshot(&house, no).await, Some((seq, vec![1; 100_000])));
 }
 
-/// Whoever comes first to the project's lock, the snapshot or the purge.
+/// Whichever takes the project's lock first, the snapshot or the purge.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_snapshot_that_is_written_during_a_purge_does_not_stay() {
     let database = database();

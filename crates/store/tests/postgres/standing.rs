@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mnemon_core::{Audience, DepartmentTree, FactKey, NewRecord, Role, Viewer};
-use mnemon_store::conformance::{House, audit, with_fact, workspace};
 use mnemon_store::{Insert, Inserted, SourcePart, Standing, Store, Supersede};
+use mnemon_store_conformance::{House, audit, with_fact, workspace};
 use tokio::task::JoinSet;
 
 use crate::{database, node};

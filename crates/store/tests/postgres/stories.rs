@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_store::conformance::Engine;
+use mnemon_store_conformance::Engine;
 
 use crate::{database, node};
 
@@ -12,4 +12,4 @@ async fn make() -> Engine {
     Engine { store: Arc::new(store), ground: Box::new(database) }
 }
 
-mnemon_store::conformance!(|| Box::pin(make()));
+mnemon_store_conformance::conformance!(|| Box::pin(make()));

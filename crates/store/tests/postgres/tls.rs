@@ -1,5 +1,5 @@
 //! TLS with real handshakes and a real server: whom `verify-full` accepts, whom it refuses with which message, and that
-//! `require` encrypts whoever answers.
+//! `require` encrypts without asking who answers.
 
 use mnemon_scratch_postgres::{Cluster, ClusterOptions, ServerCertificate};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};

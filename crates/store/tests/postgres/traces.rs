@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mnemon_scratch_postgres::Database;
 use mnemon_store::Store;
-use mnemon_store::conformance::{House, audit};
+use mnemon_store_conformance::{House, audit};
 
 use crate::{database, node};
 

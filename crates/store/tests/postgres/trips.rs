@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mnemon_core::CredentialHash;
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, at, audit, connect};
 use mnemon_store::postgres::PostgresStore;
 use mnemon_store::{Credentials, Records, Store, statements_sent};
+use mnemon_store_conformance::{House, at, audit, connect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;

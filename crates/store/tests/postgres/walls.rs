@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mnemon_scratch_postgres::Database;
 use mnemon_store::Store;
-use mnemon_store::conformance::House;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+use mnemon_store_conformance::House;
 
 use crate::{database, node};
 
@@ -60,7 +60,7 @@ async fn a_query_that_names_nobody_sees_nothing() {
     for table in database.sql(TENANT_TABLES).unwrap().lines() {
         let count = format!("SELECT COUNT(*) FROM {table}");
         assert_eq!(database.sql(&as_app("SET LOCAL statement_timeout = 0", &count)).unwrap(), "0", "{table}");
-        // A connection that was used before keeps an empty setting, which belongs to nobody too.
+        // A connection that was used before keeps an empty setting, which opens nothing either.
         let nobody = "SET LOCAL mnemon.project = ''; SET LOCAL mnemon.account = ''; SET LOCAL mnemon.credential = ''";
         assert_eq!(database.sql(&as_app(nobody, &count)).unwrap(), "0", "{table}");
     }

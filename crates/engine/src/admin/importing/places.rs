@@ -5,8 +5,8 @@ use mnemon_store::Listed;
 
 use super::{Import, ImportedRecord};
 
-/// The records that have a chosen id, live or forgotten, whoever sees them. An id belongs to its project: the same id
-/// in another one is another record.
+/// The records that have a chosen id, live or forgotten, visible to the caller or not. An id belongs to its project:
+/// the same id in another one is another record.
 pub(super) struct Taken(pub(super) Vec<Listed>);
 
 impl Taken {
@@ -43,7 +43,7 @@ impl Import {
         if author == credential.member && credential.role != Role::Admin {
             return Ok(credential.department);
         }
-        // Only a label: where it names no department of this account, the author's own one stands in.
+        // Only a label: where it names no department of this account, the author's own one is used.
         let of_author = || self.members.iter().find(|member| member.id == author).and_then(|member| member.department);
         match &given.department {
             Some(named) => Ok(self.find_department(named).or_else(of_author)),

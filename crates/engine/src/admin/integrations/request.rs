@@ -101,8 +101,8 @@ impl Engine {
         }
     }
 
-    /// The credential, sealed. One that was given for a URL is never sent to another: whoever changes the URL must know
-    /// the credential too.
+    /// The credential, sealed. One that was given for a URL is never sent to another: a change of the URL needs the
+    /// credential too.
     fn sealed(
         &self,
         project: ProjectId,

@@ -12,7 +12,7 @@ use crate::interface::log::read_present;
 const NAMED_MAX: usize = 5;
 
 /// Counts the records. Damaged ones are a reason to refuse, unless they are kept, or forgotten: those are in no answer,
-/// and whoever forgets what is damaged must be able to make backups again.
+/// and once damaged records are forgotten, backups must work again.
 pub(super) fn check_records(conn: &Connection, keeps_damaged: bool) -> Result<u64, BackupError> {
     const SELECT: &str = "
         SELECT project_id, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,

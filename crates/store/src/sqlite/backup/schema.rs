@@ -25,7 +25,7 @@ impl Part {
 }
 
 /// Drops what our schema does not know, and the rows of snapshots, whose files are not part of a backup. Returns what
-/// was dropped, as "trigger x". A part of ours that differs is refused: nobody knows what is in it.
+/// was dropped, as "trigger x". A part of ours that differs is refused: its content is unknown.
 pub(super) fn make_ours(conn: &Connection, from: &Path) -> Result<Vec<String>, BackupError> {
     let not_ours = |why: &str| BackupError::Refused(format!("{} is not a backup made by mnemon{why}", from.display()));
     let found = list_parts(conn).map_err(|error| not_ours(&format!(": {error}")))?;
@@ -63,7 +63,7 @@ fn list_parts(conn: &Connection) -> Result<Vec<Part>, rusqlite::Error> {
     parts.collect()
 }
 
-/// Drops parts, those first that stand on others.
+/// Drops parts, dependent ones first.
 fn drop_parts(conn: &Connection, parts: &[&Part]) -> Result<Vec<String>, BackupError> {
     let mut dropped = Vec::new();
     for kind in ["trigger", "view", "index", "table"] {

@@ -1,5 +1,5 @@
 //! Where a copy grows until it is whole: a directory of its own beside its final place, which only its owner may enter.
-//! SQLite's journals are in there too, so one removal takes everything; and nobody can plant a link in it.
+//! SQLite's journals are in there too, so one removal takes everything; and no other user can plant a link in it.
 
 use std::fs::{self, File, Permissions};
 use std::io;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::super::SqliteStore;
 use super::{BackupError, Copied, Trust, back_up, restore, seal};
-use crate::conformance::{House, at};
+use crate::fixtures::{House, at};
 use crate::{Records, Store};
 
 const FLIPS: usize = 200;

@@ -1,9 +1,9 @@
 //! Stories of looking at what a project holds.
 
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
+use mnemon_store::{Listed, Portion, RecordFilter, Seen, Size, Stretch};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Listed, Portion, RecordFilter, Seen, Size, Stretch};
 
 async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
     let mut all = Vec::new();

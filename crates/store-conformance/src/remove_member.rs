@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mnemon_core::{Audience, DepartmentId, MemberId, NewRecord, RecordId, Role, Seq, SourceState};
+use mnemon_store::{Actor, AuditEntry, Change, Idempotency, Inserted, MemberDeleted, NewKey, Sighting, StoreError};
 
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::{Actor, AuditEntry, Change, Idempotency, Inserted, MemberDeleted, NewKey, Sighting, StoreError};
 
 async fn leave(house: &House, id: MemberId, heir: Option<MemberId>) -> MemberDeleted {
     let line = audit(house.account, 50, "member.delete");
@@ -24,7 +24,7 @@ struct Scene {
 }
 
 impl Scene {
-    async fn build(make: MakeEngine) -> (crate::conformance::Engine, Self) {
+    async fn build(make: MakeEngine) -> (super::Engine, Self) {
         let engine = make().await;
         let house = House::build(&engine.store).await;
         let second = House { project: house.add_project().await, ..house.clone() };
@@ -135,7 +135,7 @@ pub async fn a_leaving_member_hands_everything_over(make: MakeEngine) {
     );
 }
 
-/// Whoever follows the log sees each draft again, for its new audience, and everything else stays as it is known.
+/// A reader that follows the log sees each draft again, for its new audience, and everything else stays as it is known.
 pub async fn an_index_follows_a_hand_over(make: MakeEngine) {
     let (_engine, scene) = Scene::build(make).await;
     let (house, cleo) = (&scene.house, scene.cleo);
@@ -249,7 +249,13 @@ pub async fn who_left_saves_nothing(make: MakeEngine) {
     let record = NewRecord { author: ben, ..house.record("after") };
     let answer = house
         .store
-        .insert(crate::Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+        .insert(mnemon_store::Insert {
+            record,
+            records_max: None,
+            workspaces_max: None,
+            idempotency: None,
+            supersede: None,
+        })
         .await;
     assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
     let refused = house.store.insert_key(super::new_key(house.project, ben), audit(house.account, 60, "story")).await;

@@ -2,9 +2,9 @@
 //! ids, finds nothing and changes nothing.
 
 use mnemon_core::{Audience, Department, Member, NewRecord, Role, Seq};
+use mnemon_store::{Day, DepartmentDeleted, Listed, MemberDeleted, Portion, RecordFilter, StoreError, Usage};
 
 use super::{House, MakeEngine, at, audit, find_snapshot, new_member, save_snapshot, workspace};
-use crate::{Day, DepartmentDeleted, Listed, MemberDeleted, Portion, RecordFilter, StoreError, Usage};
 
 /// A stranger finds nothing of A's by A's ids, and nothing done with them touches A.
 pub async fn strangers_run_nothing(make: MakeEngine) {

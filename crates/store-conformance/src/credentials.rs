@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mnemon_core::{Access, AccountId, Audience, CredentialHash, PlanName, Role, Subscription};
+use mnemon_store::{Credential, NewKey};
 use uuid::Uuid;
 
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
-use crate::{Credential, NewKey};
 
 pub(super) async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<Credential>> {
     let presented = house.store.find_credential(hash).await.expect("storage works");
@@ -98,7 +98,7 @@ pub async fn a_change_to_a_credential_shows_at_once(make: MakeEngine) {
     assert!(present(&house, &absent.hash).await.is_some());
 }
 
-/// Nobody who asks after a revocation was answered gets the key as it was, however many ask meanwhile.
+/// After a revocation was answered no call gets the key as it was, however many calls run meanwhile.
 pub async fn a_revocation_is_seen_by_all_who_ask_after_it(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -1,9 +1,9 @@
 //! A record that was damaged past the store. An engine's own tests say how; what must follow is the same for all.
 
 use mnemon_core::{NewRecord, Seq};
+use mnemon_store::{Change, Portion, RecordFilter, Stretch};
 
 use super::House;
-use crate::{Change, Portion, RecordFilter, Stretch};
 
 /// Damages one of seven records, by its position: it is missing from every answer and counted once, and the others are
 /// there. Pages stay full: readers take a short page for the last one.

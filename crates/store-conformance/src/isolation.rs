@@ -1,9 +1,9 @@
 //! The story of two projects with the same words: every act on one with the other's places and ids finds nothing.
 
 use mnemon_core::{Audience, FactKey, NewRecord, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_store::{Idempotency, Inserted, Observation, Seen};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{Idempotency, Inserted, Observation, Seen};
 
 /// Project B holds nothing, whatever of A's it is asked for; and nothing done to B touches A.
 pub async fn projects_do_not_see_each_other(make: MakeEngine) {
@@ -76,7 +76,7 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
     assert_eq!(store.last_seq(nowhere).await, Ok(None));
     assert_eq!(store.load(nowhere, &[Seq(1)]).await, Ok(Vec::new()));
     assert_eq!(store.find_workspace(nowhere, &WorkspaceName::default()).await, Ok(None));
-    let insert = crate::Insert {
+    let insert = mnemon_store::Insert {
         record: NewRecord { project: nowhere, ..house.record("lost") },
         records_max: None,
         workspaces_max: None,
@@ -86,7 +86,9 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
     assert!(store.insert(insert).await.is_err());
     for name in [None, Some(&WorkspaceName::default())] {
         let observation = Observation { source_id: "page".to_owned(), seen: Seen::Hash("h".to_owned()) };
-        assert!(store.observe_source(nowhere, name, observation, crate::Look { by: None, at: at(1) }).await.is_err());
+        assert!(
+            store.observe_source(nowhere, name, observation, mnemon_store::Look { by: None, at: at(1) }).await.is_err()
+        );
     }
     assert_eq!(store.forget(nowhere, &[Seq(1)], audit(house.account, 1, "record.forget")).await, Ok(Vec::new()));
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mnemon_core::{Audience, DepartmentTree, FactKey, MemberId, NewRecord, RecordId, Role, Seq, Viewer};
+use mnemon_store::{Change, Idempotency, Insert, Inserted, Portion, RecordFilter, Supersede};
 
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::{Change, Idempotency, Insert, Inserted, Portion, RecordFilter, Supersede};
 
 fn keyed(house: &House, content: &str, key: &str) -> NewRecord {
     NewRecord { fact_key: FactKey { text: key.to_owned(), is_given: true }, ..house.record(content) }

@@ -1,10 +1,10 @@
 //! Stories of nodes.
 
 use mnemon_core::NodeId;
+use mnemon_store::NodeRow;
 
 use super::fixtures::fresh_uuid;
 use super::{MakeEngine, at};
-use crate::NodeRow;
 
 /// A node is listed as it last told, until it ends or is not heard of for too long.
 pub async fn nodes_are_listed_while_they_tell_of_themselves(make: MakeEngine) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mnemon_core::{Audience, FactKey, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_store::{Change, Inserted, Seen, Sighting, Store, Tail};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Change, Inserted, Seen, Sighting, Store, Tail};
 
 /// What a reader of the log holds: the living records by their places.
 pub(super) type Followed = BTreeMap<Seq, String>;
@@ -107,7 +107,7 @@ pub async fn following_the_log_leads_to_the_living_records(make: MakeEngine) {
     }
 }
 
-/// Whoever follows while others write misses nothing and keeps nothing that was forgotten.
+/// A reader that follows while others write misses nothing and keeps nothing that was forgotten.
 pub async fn following_while_others_write_converges(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -251,8 +251,8 @@ pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
     }
 }
 
-/// Whoever follows one workspace learns what is known there of the sources that its records name, and nothing of other
-/// sources or from other workspaces; also when it starts late, in pages of any size.
+/// A reader that follows one workspace learns what is known there of the sources that its records name, and nothing of
+/// other sources or from other workspaces; also when it starts late, in pages of any size.
 pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -4,11 +4,11 @@ use mnemon_core::{
     Account, AccountId, Audience, Department, DepartmentId, Member, NewRecord, PlanName, Project, ProjectId, Role,
     Subscription, WorkspaceName,
 };
+use mnemon_store::{DepartmentDeleted, Holdings, MemberDeleted, NewKey, Portion, RecordFilter, StoreError};
 use uuid::Uuid;
 
 use super::credentials::present;
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
-use crate::{DepartmentDeleted, Holdings, MemberDeleted, NewKey, Portion, RecordFilter, StoreError};
 
 /// An empty store has no accounts; the first account comes with everything, or not at all.
 pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
@@ -106,12 +106,12 @@ pub async fn a_deleted_project_is_gone_for_every_reader(make: MakeEngine) {
     assert_eq!(store.list_deleted_workspaces(project, at(0)).await, Ok(Vec::new()));
     assert_eq!(house.restore(given.id, 0, 40).await, None);
     let restored = store.restore_workspace(project, no, at(0), None, line()).await;
-    assert_eq!(restored, Ok(crate::RestoredWorkspace::Absent));
+    assert_eq!(restored, Ok(mnemon_store::RestoredWorkspace::Absent));
     assert_eq!(store.list_sizes(project).await, Ok(Vec::new()));
     assert!(!store.tail(project, no, mnemon_core::Seq(0), 10).await.expect("storage works").is_active);
     assert_eq!(store.purge(project, given.id, line()).await, Ok(false));
     assert_eq!(house.forget(&[seq], 40).await, []);
-    let insert = crate::Insert {
+    let insert = mnemon_store::Insert {
         record: house.record("late"),
         records_max: None,
         workspaces_max: None,

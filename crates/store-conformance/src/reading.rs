@@ -1,9 +1,9 @@
 //! Stories of records that are read more than once: whatever an engine keeps in memory, the next read tells the truth.
 
 use mnemon_core::{Department, NewRecord, Record, Role, Seq};
+use mnemon_store::Inserted;
 
 use super::{House, MakeEngine, audit, new_member, with_fact, workspace};
-use crate::Inserted;
 
 /// A record that was just read shows every change to it and to what is shown with it, on the next read.
 pub async fn a_record_read_before_shows_every_change(make: MakeEngine) {

@@ -1,9 +1,9 @@
 //! Uploaded session histories.
 
 use mnemon_core::{MemberId, ProjectId, Role, SessionId};
+use mnemon_store::{MemberDeleted, Session, SessionAppend, SessionAppended, SessionPart, StoreError};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{MemberDeleted, Session, SessionAppend, SessionAppended, SessionPart, StoreError};
 
 /// A chain that stands for everything up to a byte.
 fn chain(bytes: u64) -> [u8; 32] {
@@ -57,7 +57,7 @@ impl House {
     }
 }
 
-/// A session only grows at its end; whoever gives another position or another past is told where it ends.
+/// A session only grows at its end; a part at another position or after other bytes is answered with where it ends.
 pub async fn a_session_grows_at_its_end(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

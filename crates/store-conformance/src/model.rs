@@ -6,12 +6,12 @@ use std::sync::Arc;
 use mnemon_core::{
     Audience, DepartmentTree, Fact, FactKey, MemberId, NewRecord, RecordId, Role, Seq, SourceState, Viewer, WorkspaceNo,
 };
+use mnemon_store::{Idempotency, Insert, Inserted, Observation, RestoredWorkspace, Seen, Store, Supersede};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
-use crate::{Idempotency, Insert, Inserted, Observation, RestoredWorkspace, Seen, Store, Supersede};
 
 const CASES: u32 = 300;
 const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
@@ -129,7 +129,7 @@ impl Model {
         self.records.iter().filter(|(_, kept)| self.is_alive(kept))
     }
 
-    /// Whether somebody would learn from this sighting: whoever may know both audiences' believes the later.
+    /// Whether a reader would learn from this sighting: one who belongs to both audiences believes the later.
     fn is_news(&self, key: &SourceKey, seen: &Seen) -> bool {
         let Some(own) = self.sources.get(key) else { return true };
         let is_later = |(id, no, _): &SourceKey, state: &SourceState| {

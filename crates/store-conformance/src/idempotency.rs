@@ -1,9 +1,9 @@
 //! Stories of idempotency keys.
 
 use mnemon_core::{MemberId, Role, Timestamp};
+use mnemon_store::{Idempotency, Insert, Inserted, Replay};
 
 use super::{House, MakeEngine, at, at_micro};
-use crate::{Idempotency, Insert, Inserted, Replay};
 
 fn key(member: MemberId, text: &str, arguments: u8, valid_since: Timestamp) -> Idempotency {
     Idempotency { member, key: text.to_owned(), arguments_hash: [arguments; 32], valid_since }

@@ -1,9 +1,9 @@
 //! Stories of access by OAuth: clients, codes that work once, connections that die with their key.
 
 use mnemon_core::{AuditId, ConnectionId, CredentialHash, KeyId, Timestamp};
+use mnemon_store::{Actor, ClientKind, Grant, NewCode, OauthClient, Redeemed, Redemption};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{Actor, ClientKind, Grant, NewCode, OauthClient, Redeemed, Redemption};
 
 const HOUR: i64 = 3_600;
 
@@ -119,7 +119,7 @@ pub async fn a_code_makes_one_connection(make: MakeEngine) {
     assert_eq!((log[0].0.subject.clone(), log[0].0.project), (redemption.id.to_string(), Some(house.project)));
 }
 
-/// Whoever uses a code wrongly gets nothing, and has used it up.
+/// A code that is used wrongly gives nothing and is used up.
 pub async fn a_code_used_wrongly_is_used_up(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

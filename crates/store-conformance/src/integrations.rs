@@ -1,11 +1,11 @@
 //! Stories of integrations: kept, pinned, sealed, and each project's own.
 
 use mnemon_core::ProjectId;
-
-use super::{House, MakeEngine, at, audit};
-use crate::{
+use mnemon_store::{
     AuditEntry, IntegrationRow, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, UpstreamAddress,
 };
+
+use super::{House, MakeEngine, at, audit};
 
 fn saved(house: &House, name: &str, second: i64) -> SavedIntegration {
     SavedIntegration {
@@ -109,7 +109,7 @@ pub async fn the_first_look_pins_and_later_ones_do_not(make: MakeEngine) {
     assert_eq!(look(1, vec![seen("read", 1), seen("list", 2)]).await, Ok(true));
     let state = async || {
         let row = only(&house).await;
-        let state = |tool: &crate::ToolRow| {
+        let state = |tool: &mnemon_store::ToolRow| {
             (tool.seen.name.clone(), tool.seen.hash[0], tool.accepted_hash.map(|hash| hash[0]), tool.is_present)
         };
         row.tools.iter().map(state).collect::<Vec<_>>()

@@ -1,10 +1,10 @@
 //! Stories of forgetting, restoring, and of workspaces that end and come back.
 
 use mnemon_core::{Audience, NewRecord, Seq, WorkspaceName};
+use mnemon_store::RestoredWorkspace;
 
 use super::log::{Followed, follow};
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::RestoredWorkspace;
 
 /// The place of a record is known while it lives.
 pub async fn a_living_record_has_a_place(make: MakeEngine) {
@@ -193,7 +193,7 @@ pub async fn a_deleted_workspace_can_be_restored_for_a_while(make: MakeEngine) {
     assert_eq!(counts, [1]);
 }
 
-/// If the name was taken anew, the records join the new life; after that, the deletion before can be undone.
+/// If a new workspace has the name, the records join it; after that, the deletion before can be undone.
 pub async fn restored_records_join_a_workspace_that_took_the_name(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -1,10 +1,10 @@
 //! Stories of the console's sessions.
 
 use mnemon_core::{ConsoleSessionId, CredentialHash};
+use mnemon_store::{ConsoleSession, OpenSession, SessionHolder};
 
 use super::fixtures::fresh_uuid;
 use super::{House, MakeEngine, at, audit};
-use crate::{ConsoleSession, OpenSession, SessionHolder};
 
 /// A session comes back whole, is found by its own hash alone, and is gone once it was ended or its time has passed.
 pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) {
@@ -32,7 +32,7 @@ pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) 
     assert_eq!(store.find_console_session(&late.hash).await, Ok(None));
 }
 
-/// A project lists the sessions that are open, and nobody else's; one is ended by its id, once, with a line in the
+/// A project lists its open sessions, and no other project's; one is ended by its id, once, with a line in the
 /// audit log.
 pub async fn open_console_sessions_are_listed_and_ended(make: MakeEngine) {
     let engine = make().await;

@@ -2,10 +2,10 @@
 //! closes.
 
 use mnemon_core::{AccountId, NewRecord, ProjectId};
+use mnemon_store::{Actor, ActorKind, AuditEntry, AuditFilter, Day, NewKey, SeenKey, StoreError, Usage};
 use sha2::{Digest, Sha256};
 
 use super::{House, MakeEngine, at, audit, new_key};
-use crate::{Actor, ActorKind, AuditEntry, AuditFilter, Day, NewKey, SeenKey, StoreError, Usage};
 
 /// The audit log comes back as it was written, newest first, and apart per account.
 pub async fn the_audit_log_is_newest_first(make: MakeEngine) {

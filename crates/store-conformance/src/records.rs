@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mnemon_core::{Audience, Fact, FactKey, NewRecord, Occurred, Role, Seq, Tags, WorkspaceName};
+use mnemon_store::{Insert, Inserted};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Insert, Inserted};
 
 /// Everything that was given comes back, and what was not given is absent.
 pub async fn a_saved_record_comes_back_whole(make: MakeEngine) {
@@ -80,7 +80,7 @@ pub async fn odd_texts_come_back_byte_for_byte(make: MakeEngine) {
         let back = house.load(seq).await.expect("it is alive");
         assert_eq!((&back.fact_key, &back.fact), (&record.fact_key, &record.fact));
         let tail = house.store.tail(house.project, no, Seq(seq.0 - 1), 10).await.expect("storage works");
-        let crate::Change::Present(present) = &tail.changes[0] else { panic!("{tail:?}") };
+        let mnemon_store::Change::Present(present) = &tail.changes[0] else { panic!("{tail:?}") };
         assert_eq!((&present.fact, &present.embedding), (&record.fact, &record.embedding));
         let source = record.fact.source_id.clone().expect("it has one");
         let found = house.store.list_by_source(house.project, &source, None).await.expect("storage works");
@@ -330,7 +330,8 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
         let name = name.map(workspace);
         house.store.list_by_source(house.project, source, name.as_ref()).await.expect("storage works")
     };
-    let seqs = |summaries: &[crate::RecordSummary]| summaries.iter().map(|summary| summary.seq).collect::<Vec<_>>();
+    let seqs =
+        |summaries: &[mnemon_store::RecordSummary]| summaries.iter().map(|summary| summary.seq).collect::<Vec<_>>();
     let all = list("page", None).await;
     assert_eq!(seqs(&all), [first, second, third_seq]);
     assert_eq!(seqs(&list("page", Some("other")).await), [second]);

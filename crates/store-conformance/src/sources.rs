@@ -1,9 +1,9 @@
 //! Stories of what is known of sources.
 
 use mnemon_core::{Audience, NewRecord, Seq, SourceState, WorkspaceNo};
+use mnemon_store::{AdoptedSource, Inserted, RestoredWorkspace, Seen, Sighting, SourcePart};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{AdoptedSource, Inserted, RestoredWorkspace, Seen, Sighting, SourcePart};
 
 /// The workspace in which a story saves first.
 const FIRST: WorkspaceNo = WorkspaceNo(1);

@@ -1,10 +1,10 @@
 //! Purging, and snapshots, which must not bring purged records back.
 
 use mnemon_core::{NewRecord, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_store::{Change, Idempotency, Inserted, Portion, RecordFilter};
 
 use super::log::{Followed, follow};
 use super::{House, MakeEngine, at, audit, find_snapshot, save_snapshot, workspace};
-use crate::{Change, Idempotency, Inserted, Portion, RecordFilter};
 
 async fn purge(house: &House, id: RecordId) -> bool {
     let line = audit(house.account, 50, "record.purge");
@@ -82,7 +82,7 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let fits = async |text: &str, records_max: u64| {
-        let insert = crate::Insert {
+        let insert = mnemon_store::Insert {
             record: house.record(text),
             records_max: Some(records_max),
             workspaces_max: None,
@@ -160,7 +160,7 @@ pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     assert!(found.is_some(), "the name is free");
 }
 
-/// Whoever follows the log while records are purged ends with exactly the live ones.
+/// A reader that follows the log while records are purged ends with exactly the live ones.
 pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

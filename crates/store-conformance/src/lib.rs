@@ -1,7 +1,7 @@
 //! The stories that every engine has to pass, unchanged. An engine's test file names its constructor once:
 //!
 //! ```text
-//! mnemon_store::conformance!(|| Box::pin(make_engine()));
+//! mnemon_store_conformance::conformance!(|| Box::pin(make_engine()));
 //! ```
 //!
 //! To add a story: write it in the file of its subject, and put its name into the list below.
@@ -193,8 +193,8 @@ macro_rules! conformance {
     (@each $make:expr; $($story:ident)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $story() {
-            let make: $crate::conformance::MakeEngine = $make;
-            $crate::conformance::$story(make).await;
+            let make: $crate::MakeEngine = $make;
+            $crate::$story(make).await;
         }
     )*};
 }

@@ -13,12 +13,11 @@ use mnemon_core::{
     Member, MemberId, NewRecord, PlanName, Project, ProjectId, Record, RecordId, Role, Seq, Subscription, Timestamp,
     WorkspaceName, WorkspaceNo,
 };
-use uuid::Uuid;
-
-use crate::{
+use mnemon_store::{
     Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, Look, NewKey, Observation, RestoredWorkspace, Seen,
     Snapshot, SnapshotImage, Store,
 };
+use uuid::Uuid;
 
 /// An engine under test. `drop` lets go of whatever it stands on.
 pub struct Engine {
