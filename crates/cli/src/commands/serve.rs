@@ -168,6 +168,7 @@ fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str,
     let at = welcome::listening(base_url, address);
     if made.has_secrets() && secrets::output_is_journal() {
         let file = data_dir.join(secrets::FILE);
+        // As for machines, because a file has no bold type.
         let text = match made.key() {
             Some(key) => welcome::first_start(Printer::new(true), &at, base_url, place, key, made.operator_token()),
             None => welcome::later_start(&at, place, made.operator_token()),

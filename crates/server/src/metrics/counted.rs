@@ -134,7 +134,7 @@ impl Counted {
         let store = &self.engine.store;
         let works =
             [("read", self.engine.reads_work), ("write", self.engine.writes_work)].map(|(of, is)| (of, u64::from(is)));
-        let help = "Whether storage worked when it was last tried, every five seconds: 1 or 0.";
+        let help = "Whether storage worked when it was last tried, every ten seconds: 1 or 0.";
         lines.gauges("mnemon_storage_up", help, "operation", &works);
         lines.commit_sizes("mnemon_commit_writes", "Writes stored by one commit.", &store.commits);
         lines.gauge("mnemon_waiting_writes", "Writes that wait for their turn.", store.waiting_writes);
