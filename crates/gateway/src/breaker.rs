@@ -1,5 +1,5 @@
-//! The breaker: an upstream that keeps failing is paused for a while, so that calls don't wait for an answer that won't come. Closed lets
-//! calls through; open refuses them at once; after the pause, one call tries and its outcome decides.
+//! The breaker: an upstream that keeps failing is paused for a while, so that calls don't wait for an answer that won't
+//! come. Closed lets calls through; open refuses them at once; after the pause, one call tries and its outcome decides.
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;

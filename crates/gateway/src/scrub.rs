@@ -171,8 +171,8 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// What base64 shows of a secret inside a longer text, with `before` bytes in front of it (modulo three): the characters
-/// at both ends that hold bits of its neighbours are left out.
+/// What base64 shows of a secret inside a longer text, with `before` bytes in front of it (modulo three): the
+/// characters at both ends that hold bits of its neighbours are left out.
 fn inside_base64(secret: &str, before: usize) -> Vec<String> {
     let padded = [&vec![0; before], secret.as_bytes()].concat();
     let first = (before * 8).div_ceil(6);

@@ -1,5 +1,5 @@
-//! Writes `docs/reference`: pages (admin API, command line, configuration, errors, limits, tools) made from the code they
-//! describe.
+//! Writes `docs/reference`: pages (admin API, command line, configuration, errors, limits, tools) made from the code
+//! they describe.
 //!
 //!     cargo run -p mnemon-reference              # writes the pages
 //!     cargo run -p mnemon-reference -- --check   # fails if they are not what the code says

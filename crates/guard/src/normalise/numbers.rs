@@ -18,7 +18,8 @@ const SHAPE: &str = "0000";
 /// Words that order a payment. Told of one that was made or is due, sentences use others: paid, payments, transferred.
 const PAYMENT_ORDERS: [&str; 6] = ["pay", "send", "transfer", "transaction", "wire", "deposit"];
 
-/// Numbers of at least this many digits, gaps not counted, are left out: they are not read as words. Years, ports and small amounts are shorter.
+/// Numbers of at least this many digits, gaps not counted, are left out: they are not read as words. Years, ports and
+/// small amounts are shorter.
 const DIGITS_MIN: usize = 5;
 
 /// How many numbers of a list are read.

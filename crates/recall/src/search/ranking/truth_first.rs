@@ -59,8 +59,8 @@ impl Ranking<'_> {
     }
 
     /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same
-    /// key if there is such a one, otherwise in much the same words. A query for a teapot must not bring a kettle first:
-    /// one that has no word of the query passes only under the same key, or one that has none either.
+    /// key if there is such a one, otherwise in much the same words. A query for a teapot must not bring a kettle
+    /// first: one that has no word of the query passes only under the same key, or one that has none either.
     fn rival_of(&self, stale: &Candidate, others: &[Candidate]) -> Option<usize> {
         let key = self.index.truth.key_of(stale.slot);
         let alike = |other: &Candidate| {
