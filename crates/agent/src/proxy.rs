@@ -134,7 +134,7 @@ impl Proxy {
         if let Some(cancelled) = &message.cancels
             && let Some((_, request)) = self.running.lock().remove(cancelled)
         {
-            // Dropping the request closes the connection, which tells the service.
+            // Dropping the request closes the connection, which the service notices.
             request.abort();
         }
         let (proxy, id, serial) = (Arc::clone(self), message.id.clone(), self.serial.fetch_add(1, Ordering::Relaxed));
@@ -180,7 +180,7 @@ impl Proxy {
             let with_tool = if is_list { listing::with_tool(&answer.body, own_tool::json()) } else { None };
             return Some(on_one_line(with_tool.unwrap_or_else(|| answer.body.to_vec())));
         }
-        // A notification was accepted, or there is nobody to answer.
+        // A notification was accepted, or no answer is expected.
         message.id.as_ref()?;
         if answer.status == http::StatusCode::UNAUTHORIZED {
             return Some(answers::rejected(message, &self.settings));

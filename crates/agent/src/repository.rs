@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands for the name of the repository around. No workspace can be called so.
+/// Stands for the name of the repository around. No workspace can be called so.
 pub(crate) const AUTO: &str = "auto";
 /// Longer names are no workspaces.
 const NAME_CHARS_MAX: usize = 64;

@@ -1,5 +1,5 @@
-//! All upstreams: sessions are kept and reused, each with its breaker, and nobody runs more concurrent calls than its
-//! share.
+//! All upstreams: sessions are kept and reused, each with its breaker, and no caller runs more concurrent calls than
+//! its share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -31,7 +31,7 @@ pub enum Target {
     Command {
         /// The program and its arguments.
         words: Vec<String>,
-        /// What of them nobody who calls it may learn.
+        /// Their secret parts, which callers must not see.
         secrets: Vec<Arc<Secret<String>>>,
     },
 }
@@ -199,7 +199,7 @@ impl Gateway {
     }
 
     /// After a fault the next call starts a new session. Calls still running on the old one keep it until they end. If
-    /// another call is initializing right now, there is nothing to drop, and nobody waits for it: the answer is due.
+    /// another call is initializing right now, there is nothing to drop, and no reason to wait: the answer is due.
     fn hang_up(&self, line: &Line) {
         if let Ok(mut held) = line.session.try_lock() {
             *held = None;
@@ -231,7 +231,7 @@ impl Gateway {
 
     fn share(&self, owner: [u8; 16]) -> Arc<Semaphore> {
         let mut shares = self.shares.lock();
-        // A share that nobody holds is unused, and can be created again.
+        // A share without holders is unused, and can be created again.
         shares.retain(|_, share| Arc::strong_count(share) > 1);
         Arc::clone(shares.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.limits.calls_max))))
     }
@@ -248,7 +248,7 @@ impl Line {
     }
 }
 
-/// Drops a session that nobody has used for too long: a local command must not keep running until some other call
+/// Drops a session that was unused for too long: a local command must not keep running until some other call
 /// happens to come by.
 async fn end_when_idle(line: Weak<Line>, session: Weak<Session>, idle_max: Duration) {
     while session.strong_count() > 0 {

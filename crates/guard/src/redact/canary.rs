@@ -81,7 +81,7 @@ pub const BOUNDARIES: &[&str] = &[
     "\\e[1m",
     "[32m",
     "^[[32m",
-    // Characters that nobody sees.
+    // Invisible characters.
     "x\u{ad}",
     "x\u{200b}",
     "x\u{2060}",
@@ -130,7 +130,7 @@ impl Prefixed {
     }
 }
 
-/// An example of the table with its slots filled; what stands between the marks is hidden, or all of it.
+/// An example of the table with its slots filled; the part between the marks is hidden, or all of it.
 fn filled(example: &str, seed: u64) -> Canary {
     let mut text = String::new();
     let mut rest = example;

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) kind: &'static str,
     pub(super) form: Form,
     /// Texts with such a secret. `{a33}` are 33 letters and digits, `{h32}` hexadecimal ones; `canary.rs` has all
-    /// slots. The secret stands between `‹` and `›`; without these marks the whole text is one.
+    /// slots. The secret is between `‹` and `›`; without these marks the whole text is one.
     pub(super) examples: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ const fn shape(kind: &'static str, anchors: Texts, matcher: Matcher, examples: T
     Row { kind, form: Form::Shape(anchors, matcher), examples }
 }
 
-/// A further kind that the matcher of the row above tells apart.
+/// A further kind that the matcher of the row above distinguishes.
 const fn also(kind: &'static str, examples: Texts) -> Row {
     Row { kind, form: Form::Above, examples }
 }

@@ -1,4 +1,4 @@
-//! The text as the matchers see it: as it stands, or as a person would see it after every layer of encoding is undone
+//! The text as the matchers see it: as it is, or as a person would see it after every layer of encoding is undone
 //! (JSON and percent escapes, entities, terminal colours, invisible characters). What is found maps back to the
 //! original.
 
@@ -39,7 +39,7 @@ impl<'t> View<'t> {
         View { text: Cow::Borrowed(text), places: Vec::new(), token_run: Cell::default() }
     }
 
-    /// The text without what shows nothing, such as soft hyphens and colours: these may stand in the middle of a key.
+    /// The text without what shows nothing, such as soft hyphens and colours: these may be in the middle of a key.
     pub(super) fn visible(text: &'t str) -> View<'t> {
         let invisible = |at: usize| unit_at(text, at).filter(|unit| unit.shows.is_none());
         View::rewritten(text, invisible).unwrap_or_else(|| View::plain(text))
@@ -105,7 +105,7 @@ impl<'t> View<'t> {
         }
     }
 
-    /// The whole run of base64url letters from `start` on, measured once however many heads stand in it.
+    /// The whole run of base64url letters from `start` on, measured once however many heads it contains.
     pub(super) fn token_run(&self, start: usize) -> Range<usize> {
         let (known_start, known_end) = self.token_run.get();
         if (known_start..known_end).contains(&start) {
