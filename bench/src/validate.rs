@@ -225,7 +225,7 @@ fn facts_of_changed(names: &[String], facts: &BTreeMap<String, BTreeSet<String>>
     changed(names).iter().filter_map(|name| facts.get(name)).flatten().cloned().collect()
 }
 
-/// Exactly the facts of the changed files are stale, and what is gone is told as it went.
+/// Exactly the facts of the changed files are stale, and what is gone is reported so.
 fn compare(told: &Value, names: &[String], facts: &BTreeMap<String, BTreeSet<String>>) -> Result<()> {
     let rows = |state: &str| told[state].as_array().cloned().unwrap_or_default();
     let stale: BTreeSet<String> = rows("stale")

@@ -89,8 +89,8 @@ pub(crate) fn print_missed(rows: &[Row]) {
     }
 }
 
-/// Prints the promises; `false` if one is broken. They hold for the set as a whole; each way of changing stands beside
-/// them.
+/// Prints the promises; `false` if one is broken. They hold for the set as a whole; each way of changing is shown
+/// beside them.
 pub(crate) fn print_bars(rows: &[Row]) -> bool {
     println!();
     let (all, stale) = (together(rows, true), together(rows, false));

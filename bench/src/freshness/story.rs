@@ -31,9 +31,9 @@ pub(crate) enum Change {
     Replaced,
     /// Its `valid_until` has passed; a newer record answers.
     Until,
-    /// As [`Change::Source`], and nobody saved the new fact.
+    /// As [`Change::Source`], and the new fact was not saved.
     SourceAlone,
-    /// As [`Change::Until`], and nobody saved the new fact.
+    /// As [`Change::Until`], and the new fact was not saved.
     UntilAlone,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Words {
     pub(crate) running: Vec<FormNo>,
     /// Identifiers as written and single characters: found, but without a place in the running text.
     pub(crate) extra: Vec<FormNo>,
-    /// What stands beside the text: source and key. Found, and worth less.
+    /// What is beside the text: source and key. Found, and worth less.
     pub(crate) beside: Vec<FormNo>,
 }
 
@@ -180,7 +180,7 @@ impl Records {
         forms
     }
 
-    /// Every form of a record: the running words, what stands beside the text, identifiers as written, single
+    /// Every form of a record: the running words, what is beside the text, identifiers as written, single
     /// characters.
     #[inline]
     pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {

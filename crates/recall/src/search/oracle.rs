@@ -85,7 +85,7 @@ struct Oracle<'r> {
     bm25: Bm25,
     /// The pages that the caller sees, in the order of saving.
     seen: Vec<usize>,
-    /// Those of them that stand for all where a spread is taken.
+    /// The sample of them from which a spread is taken.
     sample: Vec<usize>,
 }
 
