@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-struct Row {
+struct FilterCost {
     plain: Cost,
     filtered: Cost,
 }
@@ -72,7 +72,7 @@ struct Cost {
     hits: f64,
 }
 
-async fn measure(source: &Source, records: u64, calls: u64) -> Result<Row> {
+async fn measure(source: &Source, records: u64, calls: u64) -> Result<FilterCost> {
     let data = tempfile::tempdir()?;
     let server = Started::service(data.path())?;
     progress(&format!("storing {records} records"));
@@ -90,7 +90,7 @@ async fn measure(source: &Source, records: u64, calls: u64) -> Result<Row> {
         filtered.push(searches.ask(calls, true).await?);
     }
     progress("");
-    Ok(Row { plain: lowest(&plain)?, filtered: lowest(&filtered)? })
+    Ok(FilterCost { plain: lowest(&plain)?, filtered: lowest(&filtered)? })
 }
 
 fn lowest(costs: &[Cost]) -> Result<Cost> {

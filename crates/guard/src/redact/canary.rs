@@ -2,7 +2,7 @@
 //! holds one, so redacting our own sources changes nothing.
 
 use super::bytes::Alphabet;
-use super::kinds::{Form, KINDS, Row};
+use super::kinds::{Form, KINDS, SecretKind};
 use super::prefixed::{Prefixed, base62_digits};
 
 /// A text with a false secret in it.
@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Canary)> {
 
 /// The same with other letters for each seed.
 pub fn drawn(seed: u64) -> Vec<(&'static str, Canary)> {
-    let of_row = |row: &'static Row| -> Vec<(&'static str, Canary)> {
+    let of_row = |row: &'static SecretKind| -> Vec<(&'static str, Canary)> {
         let made = match &row.form {
             Form::Prefix(prefixed) => vec![bare(prefixed.example(seed))],
             _ => row.examples.iter().map(|example| filled(example, seed)).collect(),

@@ -13,14 +13,14 @@ use super::escapes::{Unit, next_start, unit_at};
 pub(super) struct View<'t> {
     text: Cow<'t, str>,
     /// Where each byte came from; empty where the view is the original.
-    places: Vec<Place>,
+    places: Vec<Origin>,
     /// The last run of base64url that was measured: heads of tokens repeat inside one, and each would read to its end.
     token_run: Cell<(usize, usize)>,
 }
 
 /// The original bytes that one byte of the view stands for.
 #[derive(Clone, Copy)]
-struct Place {
+struct Origin {
     start: u32,
     end: u32,
 }
@@ -72,13 +72,13 @@ impl<'t> View<'t> {
 
     fn copy(&mut self, text: &str, range: Range<usize>) {
         self.text.to_mut().push_str(&text[range.clone()]);
-        self.places.extend(range.map(|at| Place { start: at as u32, end: at as u32 + 1 }));
+        self.places.extend(range.map(|at| Origin { start: at as u32, end: at as u32 + 1 }));
     }
 
     fn show(&mut self, at: usize, unit: Unit) {
         let Some(c) = unit.shows else { return };
         self.text.to_mut().push(c);
-        let place = Place { start: at as u32, end: (at + unit.length) as u32 };
+        let place = Origin { start: at as u32, end: (at + unit.length) as u32 };
         self.places.extend((0..c.len_utf8()).map(|_| place));
     }
 

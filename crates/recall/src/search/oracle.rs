@@ -61,7 +61,7 @@ struct Page {
     language: Option<Language>,
 }
 
-struct Asked {
+struct OracleQuery {
     /// Stem and weight, in the order of their first use.
     terms: Vec<(String, f32)>,
     sequence: Vec<String>,
@@ -81,7 +81,7 @@ struct Scored {
 struct Oracle<'r> {
     recipe: &'r Recipe,
     pages: Vec<Page>,
-    asked: Asked,
+    asked: OracleQuery,
     bm25: Bm25,
     /// The pages that the caller sees, in the order of saving.
     seen: Vec<usize>,
