@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
             other => anyhow::bail!("--engines knows sqlite and postgres, not '{other}'"),
         };
-        is_met &= rows.iter().all(Row::is_met);
+        is_met &= rows.iter().all(PageTimes::is_met);
     }
     println!(
         "\n{} every page is below {} kB and {MILLISECONDS_MAX} ms at the median, after a write too",
@@ -70,13 +70,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// One page.
-struct Row {
+struct PageTimes {
     weight: Weight,
     again: Vec<f64>,
     after_write: Vec<f64>,
 }
 
-impl Row {
+impl PageTimes {
     fn is_met(&self) -> bool {
         self.weight.sum() < BYTES_MAX
             && at_share(&self.again, 0.5) < MILLISECONDS_MAX
@@ -84,7 +84,7 @@ impl Row {
     }
 }
 
-async fn measure(args: &Args, engine: &str, start: impl Fn() -> Result<Started>) -> Result<Vec<Row>> {
+async fn measure(args: &Args, engine: &str, start: impl Fn() -> Result<Started>) -> Result<Vec<PageTimes>> {
     let server = start()?;
     let world = World::fill(&server, args.records).await?;
     drop(server);
@@ -100,7 +100,7 @@ async fn measure(args: &Args, engine: &str, start: impl Fn() -> Result<Started>)
     for (name, path) in list_pages(&person).await? {
         progress(&format!("{engine}: {name}"));
         let weight = weigh(&person, &path).await?;
-        let mut row = Row { weight, again: Vec::new(), after_write: Vec::new() };
+        let mut row = PageTimes { weight, again: Vec::new(), after_write: Vec::new() };
         for round in 0..args.rounds {
             row.again.push(timed(&person, &path).await?);
             save(&admin, &name, round).await?;
@@ -135,7 +135,7 @@ async fn save(admin: &Caller, page: &str, round: usize) -> Result<()> {
     Ok(())
 }
 
-fn print(name: &str, row: &Row) {
+fn print(name: &str, row: &PageTimes) {
     println!(
         "{} {name:<26}{:>8}{:>8}{:>10.1}{:>8.1}{:>20.1}{:>8.1}",
         if row.is_met() { " " } else { "!" },

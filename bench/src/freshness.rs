@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use report::Row;
+use report::ChangeResult;
 use story::Change;
 
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             refused.extend(told.refused);
             told.asked
         });
-        rows.push(Row { change, asked });
+        rows.push(ChangeResult { change, asked });
     }
     let updates: usize = domains.iter().map(|domain| domain.updates.len()).sum();
     let records: usize = domains.iter().map(|domain| domain.around.len()).sum();

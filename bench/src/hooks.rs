@@ -1,5 +1,5 @@
-//! How long an assistant's hooks take: with the service near, with nobody at its address, and with somebody who never
-//! answers.
+//! How long an assistant's hooks take: with the service near, with no server at its address, and with somebody who
+//! never answers.
 
 use std::io::Write;
 use std::net::TcpListener;

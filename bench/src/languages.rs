@@ -31,7 +31,7 @@ struct Workspace {
 }
 
 /// What was found in one language.
-struct Row {
+struct LanguageResult {
     language: String,
     /// Question and facts in it; question in it to English facts; English question to facts in it.
     own: Tally,
@@ -46,7 +46,7 @@ struct Row {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let facts = data::load(&args.data.join("lang-dev.jsonl"))?;
     let foreign = data::foreign()?;
-    let rows: Vec<Row> =
+    let rows: Vec<LanguageResult> =
         facts.languages().map(|language| measure(&facts, &foreign, language)).collect::<Result<_>>()?;
     print_recall(&rows);
     print_unrelated(&rows, &foreign);
@@ -55,9 +55,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn measure(facts: &Facts, foreign: &[Foreign], language: &str) -> Result<Row> {
+fn measure(facts: &Facts, foreign: &[Foreign], language: &str) -> Result<LanguageResult> {
     let (own, english) = (Workspace::of(facts, language), Workspace::of(facts, ENGLISH));
-    let mut row = Row {
+    let mut row = LanguageResult {
         language: language.to_owned(),
         own: Tally::default(),
         to_english: Tally::default(),
@@ -105,17 +105,17 @@ fn index_of<'t>(texts: impl Iterator<Item = &'t str>) -> WorkspaceIndex {
     index
 }
 
-fn others(rows: &[Row]) -> impl Iterator<Item = &Row> {
+fn others(rows: &[LanguageResult]) -> impl Iterator<Item = &LanguageResult> {
     rows.iter().filter(|row| row.language != ENGLISH)
 }
 
-fn print_recall(rows: &[Row]) {
+fn print_recall(rows: &[LanguageResult]) {
     println!("R@1 / R@5 and empty answers, %\n");
     println!("        own language       to English facts   from English");
     for row in rows {
         println!("{:6}  {}     {}     {}", row.language, row.own, row.to_english, row.from_english);
     }
-    let of = |part: fn(&Row) -> &Tally| mean(others(rows).map(part));
+    let of = |part: fn(&LanguageResult) -> &Tally| mean(others(rows).map(part));
     let (own, to, from) = (of(|row| &row.own), of(|row| &row.to_english), of(|row| &row.from_english));
     println!("others  {own}     {to}     {from}\n");
     bar("own language R@5", own.found_in_five(), 60.0, true);
@@ -123,7 +123,7 @@ fn print_recall(rows: &[Row]) {
     bar("from English R@5", from.found_in_five(), 55.0, true);
 }
 
-fn print_unrelated(rows: &[Row], foreign: &[Foreign]) {
+fn print_unrelated(rows: &[LanguageResult], foreign: &[Foreign]) {
     println!("\nquestions about nothing in the workspace: let in a record by meaning, have one above 0.5, %\n");
     println!("        20 other records   these facts   English facts");
     let mut all = Unrelated::default();
@@ -148,7 +148,7 @@ fn print_unrelated(rows: &[Row], foreign: &[Foreign]) {
     }
 }
 
-fn print_scores(rows: &[Row]) {
+fn print_scores(rows: &[LanguageResult]) {
     println!("\nwhat a score means: of the hits above 0.5 and below 0.3, the share that is the right one, %\n");
     let mut all = Scores::default();
     for row in rows {

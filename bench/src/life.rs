@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// The share of facts shown as if they held that were wrong, after each commit.
-pub(crate) struct Line {
+pub(crate) struct WrongShares {
     pub(crate) name: &'static str,
     pub(crate) shares: Vec<f64>,
 }
@@ -61,7 +61,8 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     texts.execute_batch(
         "CREATE VIRTUAL TABLE record USING fts5(text, place UNINDEXED, tokenize = 'porter unicode61')",
     )?;
-    let mut lines = ["Mnemon with validate", "Mnemon without", "FTS5"].map(|name| Line { name, shares: Vec::new() });
+    let mut lines =
+        ["Mnemon with validate", "Mnemon without", "FTS5"].map(|name| WrongShares { name, shares: Vec::new() });
     let (mut saved, mut known, mut marked) = (0, HashSet::new(), Counts::default());
     for commit in 0..COMMITS {
         let mut counts = <[Counts; 3]>::default();
@@ -104,7 +105,7 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     Ok(())
 }
 
-fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result<()> {
+fn report(args: &Args, lines: &[WrongShares], saved: usize, questions: usize) -> Result<()> {
     println!(
         "two repositories, {COMMITS} commits each, {saved} facts saved, {questions} questions after each, {SHOWN} facts shown for each"
     );
@@ -115,7 +116,7 @@ fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result
         let [a, b, c] = [0, 1, 2].map(|line: usize| 100.0 * lines[line].shares[commit]);
         println!("{:<8} {a:>22.1} {b:>22.1} {c:>22.1}", commit + 1);
     }
-    let last = |line: &Line| line.shares.last().copied().unwrap_or_default();
+    let last = |line: &WrongShares| line.shares.last().copied().unwrap_or_default();
     if lines[0].shares.iter().any(|share| *share > 0.0) || last(&lines[1]) > last(&lines[2]) {
         bail!("with validate no wrong fact may be shown as if it held");
     }

@@ -22,7 +22,7 @@ use mnemon_testkit::wire::Wire;
 use crate::real_texts::RealTexts;
 
 pub(crate) use drive::{Calls, Kind, Phase, Until, phase, phase_by};
-use report::{Report, Row};
+use report::{LoadResult, Report};
 pub(crate) use server::{ServerArgs, Started, run as run_server};
 pub(crate) use texts::{Source, Texts};
 
@@ -119,7 +119,7 @@ async fn measure(args: &Args, plan: &Plan) -> Result<Report> {
     let before = args.before.as_ref().map(|program| (program.as_path(), scratch.path().join("before")));
     let bench = Bench::start(plan, &data_dir, before).await?;
     let resident_before = resident_bytes(bench.service.pid())?;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<LoadResult> = Vec::new();
     for &clients in &plan.clients {
         for kind in [Kind::Search, Kind::Save] {
             rows.push(bench.row(kind, clients, args, plan).await?);
@@ -165,7 +165,7 @@ impl Bench {
         Ok(Self { service, before, floors, searches, saves, fill })
     }
 
-    async fn row(&self, kind: Kind, clients: usize, args: &Args, plan: &Plan) -> Result<Row> {
+    async fn row(&self, kind: Kind, clients: usize, args: &Args, plan: &Plan) -> Result<LoadResult> {
         let (calls, floor) = match kind {
             Kind::Search => (&self.searches, &self.floors[0]),
             Kind::Save => (&self.saves, &self.floors[1]),
@@ -180,7 +180,7 @@ impl Bench {
                 before.push(phase(service, calls, kind, clients, until, false).await?);
             }
         }
-        Ok(Row {
+        Ok(LoadResult {
             kind: kind.name(),
             clients,
             measured: plan.sum_up(&measured),

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// One line of the table.
-pub(crate) struct Row {
+pub(crate) struct SetQuality {
     pub(crate) set: String,
     pub(crate) ranker: &'static str,
     pub(crate) quality: Quality,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         for ranker in Ranker::ALL {
             let quality = measure(set, ranker).with_context(|| format!("set {}", set.name))?;
             println!("{:12} {:14} {quality}", set.name, ranker.name());
-            rows.push(Row { set: set.name.clone(), ranker: ranker.name(), quality });
+            rows.push(SetQuality { set: set.name.clone(), ranker: ranker.name(), quality });
         }
     }
     print_means(&rows);
@@ -75,7 +75,7 @@ fn is_memory(set: &str) -> bool {
 }
 
 /// Per ranker, the mean over the sets of memories.
-fn print_means(rows: &[Row]) {
+fn print_means(rows: &[SetQuality]) {
     for ranker in Ranker::ALL {
         let mut total = Quality::default();
         let of_memory = rows.iter().filter(|row| row.ranker == ranker.name() && is_memory(&row.set));

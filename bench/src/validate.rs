@@ -48,7 +48,7 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
     let service = Program::new(binary, &scratch.path().join("data"), scratch.path()).start().await?;
     let recorder = Recorder::start(&format!("http://{}", service.address)).await;
     let place =
-        Place { binary, tree: scratch.path().join("tree"), url: recorder.url.clone(), key: service.key.clone() };
+        Checkout { binary, tree: scratch.path().join("tree"), url: recorder.url.clone(), key: service.key.clone() };
     let names = place.fill(args.files)?;
     let hashes = place.hashes(&names)?;
     let facts = save_facts(&mut service.connect().await?, &hashes, args.facts).await?;
@@ -100,14 +100,14 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
 }
 
 /// A repository, and who validates it.
-struct Place<'a> {
+struct Checkout<'a> {
     binary: &'a Path,
     tree: PathBuf,
     url: String,
     key: String,
 }
 
-impl Place<'_> {
+impl Checkout<'_> {
     /// Writes the files and commits them.
     fn fill(&self, files: usize) -> Result<Vec<String>> {
         let names: Vec<String> = (0..files).map(|n| format!("src/part{}/module{n}.md", n % 40)).collect();
@@ -225,7 +225,7 @@ fn facts_of_changed(names: &[String], facts: &BTreeMap<String, BTreeSet<String>>
     changed(names).iter().filter_map(|name| facts.get(name)).flatten().cloned().collect()
 }
 
-/// Exactly the facts of the changed files are stale, and what is gone is told as it went.
+/// Exactly the facts of the changed files are stale, and what is gone is reported so.
 fn compare(told: &Value, names: &[String], facts: &BTreeMap<String, BTreeSet<String>>) -> Result<()> {
     let rows = |state: &str| told[state].as_array().cloned().unwrap_or_default();
     let stale: BTreeSet<String> = rows("stale")

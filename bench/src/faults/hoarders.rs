@@ -1,5 +1,5 @@
 //! What a key of a free account makes a node of 512 MB hold: five hundred connections that ask for something large and
-//! do not read it, or send half a request, one kind after the other. The node is told its memory by a setting, and its
+//! do not read it, or send half a request, one kind after the other. The node's memory is a setting, and its
 //! resident memory is watched: a limit of the system would end it, and say less.
 
 use std::sync::Arc;

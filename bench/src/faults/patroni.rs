@@ -21,7 +21,7 @@ enum Blow {
     Kill,
     /// It hangs, as if its network were gone, and is reset when another is the primary.
     Freeze,
-    /// Nobody can renew a lease for a while, so that the primary steps down.
+    /// No lease can be renewed for a while, so that the primary steps down.
     Leases,
 }
 

@@ -1,5 +1,5 @@
 //! Clients that send a byte now and then, and clients that never read their answers: both are disconnected in time, and
-//! nobody else waits longer because of them.
+//! other callers don't wait longer because of them.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -17,7 +17,7 @@ use super::{Setup, hoarders};
 const SOCKETS: usize = 1_000;
 /// What each of them tries to make the service hold.
 const SENT_BYTES: usize = 1 << 20;
-/// Longer than this nobody sends: the service shows slow ones out after ten seconds.
+/// The longest time that a client sends: the service disconnects slow ones after ten seconds.
 const SENDING_MAX: Duration = Duration::from_secs(8);
 /// How long the service may take to read what it takes of all that was sent.
 const READING_MAX: Duration = Duration::from_secs(8);
@@ -104,6 +104,6 @@ fn half_a_body(length: usize) -> Vec<u8> {
 
 fn crumbs() -> Vec<u8> {
     let head = "POST /register HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
-    // One chunk less than the smaller of the two limits that this has met: nobody is refused, and all wait for the end.
+    // One chunk less than the smaller of the two limits: no client is refused, and all wait for the end.
     [head.as_bytes(), &b"1\r\nx\r\n".repeat((64 << 10) - 1)].concat()
 }

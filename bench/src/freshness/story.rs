@@ -31,9 +31,9 @@ pub(crate) enum Change {
     Replaced,
     /// Its `valid_until` has passed; a newer record answers.
     Until,
-    /// As [`Change::Source`], and nobody saved the new fact.
+    /// As [`Change::Source`], and the new fact was not saved.
     SourceAlone,
-    /// As [`Change::Until`], and nobody saved the new fact.
+    /// As [`Change::Until`], and the new fact was not saved.
     UntilAlone,
 }
 
@@ -67,7 +67,7 @@ impl Change {
 
 /// What a question brought.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionResult {
     pub(crate) question: String,
     /// Whether the old record was the first answer before anything changed.
     pub(crate) old_was_first: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Asked {
 
 /// How a story ended.
 pub(crate) struct Told {
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<QuestionResult>,
     /// Texts that the guard refused. They say something about the guard and nothing about the order of answers.
     pub(crate) refused: Vec<String>,
 }
@@ -123,7 +123,11 @@ pub(crate) async fn tell(change: Change, domains: &[Domain]) -> Result<Option<To
             for question in &update.questions {
                 let old_was_first = old_were_first.contains(question.as_str());
                 let could_be_first = could_be_first.contains(question.as_str());
-                asked.push(Asked { old_was_first, could_be_first, ..story.ask(domain, update, question).await? });
+                asked.push(QuestionResult {
+                    old_was_first,
+                    could_be_first,
+                    ..story.ask(domain, update, question).await?
+                });
             }
         }
     }
@@ -233,7 +237,7 @@ impl Story {
         self.server.clock.advance(BETWEEN_SAVES);
     }
 
-    async fn ask(&self, domain: &Domain, update: &Update, question: &str) -> Result<Asked> {
+    async fn ask(&self, domain: &Domain, update: &Update, question: &str) -> Result<QuestionResult> {
         let found = self.search(domain, question, LIMIT).await;
         let place = |text: &str| found.iter().position(|record| record["content"] == text);
         let (fresh, old) = (place(&update.new), place(&update.old));
@@ -246,7 +250,7 @@ impl Story {
         let text = |record: Option<&Value>| {
             record.and_then(|record| record["content"].as_str()).unwrap_or_default().to_owned()
         };
-        Ok(Asked {
+        Ok(QuestionResult {
             question: question.to_owned(),
             old_was_first: false,
             could_be_first: false,

@@ -68,8 +68,8 @@ pub(super) fn own() -> Vec<Case> {
     FILES.into_iter().flat_map(texts).chain(quotes()).chain(planted()).collect()
 }
 
-/// Texts about attacks, and attacks that pose as such; each third is held out, and nobody reads what the guard says to
-/// it.
+/// Texts about attacks, and attacks that pose as such; each third is held out, and the guard's verdicts are not read
+/// for it.
 fn quotes() -> impl Iterator<Item = Case> {
     const FILES: [(&str, bool, [&str; 2]); 2] = [
         (include_str!("../../data/guard/about-attacks.txt"), false, ["about attacks", "about attacks, held out"]),

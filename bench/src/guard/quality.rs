@@ -25,7 +25,7 @@ struct Outcome {
 const NOTES: &[&str] = &["adr", "agents", "commit", "docs", "note", "memory", "secdocs", "runbook"];
 const CORE: &[&str] = &["explicit", "jailbreak", "agentic", "memory", "obf", "embedded"];
 /// Attacks of our own in code comments, those that wait for an occasion, and everyday lines: the set that was read
-/// after each fit, and the later ones that nobody read. The bars hold for the first set, and for the later ones
+/// after each fit, and the later ones that were not read. The bars hold for the first set, and for the later ones
 /// together.
 const COMMENTS: [&str; 4] = ["code comment", "code comment, fresh", "code comment, third", "code comment, fourth"];
 const TRIGGERS: [&str; 4] = ["trigger", "trigger, fresh", "trigger, third", "trigger, fourth"];
@@ -281,7 +281,7 @@ fn print_curve(outcomes: &[Outcome]) {
 }
 
 /// Wrong verdicts on texts that are in this repository or were written by hand. Others are not printed, and the fresh
-/// ones of our own are not either: nobody reads them, so that nothing is tuned to them.
+/// ones of our own are not either: they are not read, so that nothing is tuned to them.
 fn print_wrong(outcomes: &[Outcome]) {
     println!("\n## Our own texts with wrong verdicts\n");
     for Outcome { case, verdict, margin } in outcomes {

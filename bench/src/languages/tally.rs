@@ -8,7 +8,7 @@ use super::LIMIT;
 
 /// What a question found.
 pub(super) struct Answer {
-    /// Where the right fact stands, 0 for the first.
+    /// The rank of the right fact, 0 for the first.
     pub(super) rank: Option<usize>,
     pub(super) is_empty: bool,
 }

@@ -21,7 +21,7 @@ const SEARCH_P50_US_MAX: f64 = 2_000.0;
 
 /// One kind of call from a number of clients, compared with the floor.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct LoadResult {
     pub(crate) kind: &'static str,
     pub(crate) clients: usize,
     pub(crate) measured: Phase,
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) before: Option<Phase>,
 }
 
-impl Row {
+impl LoadResult {
     fn cpu_ratio(&self) -> f64 {
         self.measured.cpu_us_per_call / self.floor.cpu_us_per_call
     }
@@ -48,7 +48,7 @@ pub(crate) struct Report {
     pub(crate) cores: usize,
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<LoadResult>,
     /// Storing the records that are searched, before they are indexed.
     pub(crate) fill: Phase,
     pub(crate) resident_bytes_filled: u64,
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-fn search_cpu(row: &Row, ratio_max: f64) -> Bar {
+fn search_cpu(row: &LoadResult, ratio_max: f64) -> Bar {
     let ratio = row.cpu_ratio();
     let text = format!(
         "a search costs {ratio:.2} x the floor's processor time at {} clients (bar: <= {ratio_max} x)",
@@ -90,7 +90,7 @@ fn search_cpu(row: &Row, ratio_max: f64) -> Bar {
     Bar { text, is_met: ratio <= ratio_max }
 }
 
-fn by_earlier_build(row: &Row) -> Option<Bar> {
+fn by_earlier_build(row: &LoadResult) -> Option<Bar> {
     let before = row.before.as_ref()?;
     let (kind, clients) = (row.kind, row.clients);
     Some(if kind == Kind::Search.name() {
@@ -108,14 +108,14 @@ fn by_earlier_build(row: &Row) -> Option<Bar> {
     })
 }
 
-fn save_rate(row: &Row) -> Bar {
+fn save_rate(row: &LoadResult) -> Bar {
     let wanted = SAVES_PER_SECOND_MIN.min(row.floor.calls_per_second / 2.0);
     let found = row.measured.calls_per_second;
     let text = format!("{found:.0} durable saves/s from {SAVES_CLIENTS} clients (bar: >= {wanted:.0})");
     Bar { text, is_met: found >= wanted }
 }
 
-fn search_wait(row: &Row) -> Bar {
+fn search_wait(row: &LoadResult) -> Bar {
     let found = row.measured.p50_us;
     let text = format!(
         "half of all searches answer within {found:.0} µs at {} clients (bar: < {SEARCH_P50_US_MAX:.0} µs)",

@@ -218,7 +218,7 @@ impl Started {
         BufReader::new(stdout).read_line(&mut line)?;
         let ready: Value = serde_json::from_str(&line).context("the server did not start")?;
         let address = ready["address"].as_str().unwrap_or_default().parse()?;
-        // A build from before there were several projects tells its one key.
+        // A build from before there were several projects has one key.
         let keys = ready["keys"].as_array().into_iter().flatten().chain(ready.get("key"));
         let keys: Vec<String> = keys.filter_map(Value::as_str).map(str::to_owned).collect();
         Ok(Self { address, key: keys.first().cloned().unwrap_or_default(), keys, child })

@@ -111,7 +111,7 @@ impl Texts {
         let text = self.text(number);
         let words: Vec<&str> = text.split(' ').collect();
         let count = QUERY_WORDS_MIN + chance.below(QUERY_WORDS_MAX - QUERY_WORDS_MIN + 1);
-        // The last two words are the number, which nobody would search for.
+        // The last two words are the number, which is not searched for.
         let first = chance.below(words.len() - 2 - count);
         words[first..first + count].join(" ")
     }

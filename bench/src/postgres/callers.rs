@@ -224,7 +224,7 @@ impl Sides<'_> {
         Ok(bars)
     }
 
-    /// Saves as people are told to make them: with a key, a source and its hash.
+    /// Saves as the documentation teaches them: with a key, a source and its hash.
     async fn sourced_saves(&self, load: Load, calls: &Arc<Calls>) -> Result<Vec<(bool, String)>> {
         let compared = self.rounds(load, calls).await?;
         let Compared { shared, before, .. } = &compared;

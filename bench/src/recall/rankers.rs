@@ -15,11 +15,11 @@ pub(crate) enum Ranker {
 /// In which order records are saved, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// As they stand in the set, all on one day.
+    /// In the order of the set, all on one day.
     InOrder,
     /// In an order that says nothing.
     Shuffled,
-    /// As they stand in the set, each session of a dialogue a week after the one before.
+    /// In the order of the set, each session of a dialogue a week after the one before.
     BySession,
 }
 

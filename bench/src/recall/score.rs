@@ -15,7 +15,7 @@ const LIMIT: usize = 10;
 const FEATURES: usize = 4;
 /// Queries are also asked cut down to this many of their longest words.
 const SHORT: [usize; 2] = [2, 3];
-/// Steps of Newton's method; it stands still long before.
+/// Steps of Newton's method; it converges long before.
 const STEPS: usize = 20;
 /// A score is the lowest chance down to its rank, which takes from gold hits behind others; the bias is raised by this
 /// much for it.
@@ -194,7 +194,7 @@ fn fit(samples: &[&Sample]) -> [f64; FEATURES] {
     weights
 }
 
-/// Solves the equations whose right side stands in the last column. They are positive definite, so no pivot vanishes.
+/// Solves the equations whose right side is the last column. They are positive definite, so no pivot vanishes.
 fn solve(mut rows: [[f64; FEATURES + 1]; FEATURES]) -> [f64; FEATURES] {
     for at in 0..FEATURES {
         let pivot = rows[at];

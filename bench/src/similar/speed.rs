@@ -53,7 +53,7 @@ fn page(texts: &Texts, nth: u64) -> String {
     page
 }
 
-/// Puts a record in and tells how long it takes to look for similar ones: the quickest of three, as neighbours on the
+/// Adds a record and returns how long it takes to look for similar ones: the quickest of three, as neighbours on the
 /// machine slow memory down and never up.
 fn save(index: &mut WorkspaceIndex, seq: u64, text: &str) -> f64 {
     index.add(NewDoc::new(seq, text));

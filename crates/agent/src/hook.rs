@@ -1,4 +1,4 @@
-//! What an assistant's hooks run: a digest at the start of a session, and the best hits for a prompt. A hook stands
+//! What an assistant's hooks run: a digest at the start of a session, and the best hits for a prompt. A hook is
 //! between a person and the assistant, so it answers at once or not at all, and nothing that goes wrong here ever
 //! shows.
 
@@ -28,7 +28,7 @@ const SESSION_TOKENS: usize = 1_500;
 /// From here on a record is more likely an answer than not: `score` is a probability.
 const PROMPT_SCORE_MIN: f64 = 0.5;
 
-/// What a client tells a hook. Claude Code, Codex and Cursor use the same names.
+/// The input that a client gives a hook. Claude Code, Codex and Cursor use the same names.
 #[derive(Debug, Default, Deserialize)]
 struct Input {
     hook_event_name: String,
@@ -49,7 +49,7 @@ enum Style {
     Flat,
 }
 
-/// Reads what the client tells, and returns what to print, which may be nothing.
+/// Reads the client's input, and returns what to print, which may be nothing.
 pub async fn answer(settings: &Settings, input: impl Read) -> String {
     let mut bytes = Vec::new();
     if input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).is_err() {

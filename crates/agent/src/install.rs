@@ -345,7 +345,7 @@ fn hash(text: &str) -> String {
     to_hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// One record per client for the agent, and one per file for the rest: instructions may stand in many projects.
+/// One record per client for the agent, and one per file for the rest: instructions may be in many projects.
 fn record_path(places: &Places, piece: Piece, target: Target, path: &Path) -> PathBuf {
     let target = target.as_str();
     let of_file = || hash(&path.display().to_string())[..16].to_owned();

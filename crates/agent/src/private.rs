@@ -34,7 +34,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// Replaces a file's content atomically: a reader sees either the old or the new bytes, and a kill loses neither.
 /// Without a mode, the file keeps the one it had, and a new one is the owner's alone.
 ///
-/// The folder may belong to a stranger's repository: the file beside it has a name that nobody can guess, and is never
+/// The folder may belong to a stranger's repository: the file beside it has a name that can't be guessed, and is never
 /// opened through a link. A link at `path` itself is replaced by the file.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -68,9 +68,9 @@ pub async fn run(
     while let Some(line) = read_line(&mut input).await? {
         let turn = Arc::clone(&turns).acquire_owned().await.map_err(std::io::Error::other)?;
         match line {
-            Line::Whole(line) if line.trim_ascii().is_empty() => {}
-            Line::Whole(line) => proxy.take(line, turn),
-            Line::TooLong => {
+            InputLine::Whole(line) if line.trim_ascii().is_empty() => {}
+            InputLine::Whole(line) => proxy.take(line, turn),
+            InputLine::TooLong => {
                 let text = format!("the message is too long; the limit is {LINE_BYTES_MAX} bytes");
                 let _ = proxy.out.send(answers::failure(&Message::default(), "too_large", &text)).await;
             }
@@ -86,13 +86,13 @@ pub async fn run(
     Ok(())
 }
 
-enum Line {
+enum InputLine {
     Whole(Vec<u8>),
     TooLong,
 }
 
 /// The next line without its newline; `None` at the end of the input.
-async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Line>> {
+async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<InputLine>> {
     let mut line = Vec::new();
     let read = (&mut *input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line).await?;
     if read == 0 {
@@ -100,10 +100,10 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<O
     }
     if line.last() == Some(&b'\n') {
         line.pop();
-        return Ok(Some(Line::Whole(line)));
+        return Ok(Some(InputLine::Whole(line)));
     }
     if line.len() as u64 <= LINE_BYTES_MAX {
-        return Ok(Some(Line::Whole(line)));
+        return Ok(Some(InputLine::Whole(line)));
     }
     // Discard the rest of the line as it arrives.
     loop {
@@ -113,7 +113,7 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<O
         let is_over = end.is_some() || seen.is_empty();
         input.consume(used);
         if is_over {
-            return Ok(Some(Line::TooLong));
+            return Ok(Some(InputLine::TooLong));
         }
     }
 }
@@ -134,7 +134,7 @@ impl Proxy {
         if let Some(cancelled) = &message.cancels
             && let Some((_, request)) = self.running.lock().remove(cancelled)
         {
-            // Dropping the request closes the connection, which tells the service.
+            // Dropping the request closes the connection, which the service notices.
             request.abort();
         }
         let (proxy, id, serial) = (Arc::clone(self), message.id.clone(), self.serial.fetch_add(1, Ordering::Relaxed));
@@ -180,7 +180,7 @@ impl Proxy {
             let with_tool = if is_list { listing::with_tool(&answer.body, own_tool::json()) } else { None };
             return Some(on_one_line(with_tool.unwrap_or_else(|| answer.body.to_vec())));
         }
-        // A notification was accepted, or there is nobody to answer.
+        // A notification was accepted, or no answer is expected.
         message.id.as_ref()?;
         if answer.status == http::StatusCode::UNAUTHORIZED {
             return Some(answers::rejected(message, &self.settings));

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands for the name of the repository around. No workspace can be called so.
+/// Stands for the name of the repository around. No workspace can be called so.
 pub(crate) const AUTO: &str = "auto";
 /// Longer names are no workspaces.
 const NAME_CHARS_MAX: usize = 64;
@@ -13,7 +13,7 @@ const NAME_CHARS_MAX: usize = 64;
 /// `git@example.com:acme/shop.git`; `origin` counts first), or without a remote the name of the folder of its main
 /// working tree.
 pub(crate) fn name_around(folder: &Path) -> Option<String> {
-    let place = Place::around(folder)?;
+    let place = GitFolders::around(folder)?;
     // A repository without a readable configuration still has a folder.
     let config = fs::read_to_string(place.git.join("config")).unwrap_or_default();
     let remotes = values(&config, "remote", "url");
@@ -23,7 +23,7 @@ pub(crate) fn name_around(folder: &Path) -> Option<String> {
 }
 
 /// Where a repository is.
-struct Place {
+struct GitFolders {
     /// What git knows about it. A worktree shares it with the others.
     git: PathBuf,
     /// The folder that `.git` lies in.
@@ -31,7 +31,7 @@ struct Place {
     is_linked: bool,
 }
 
-impl Place {
+impl GitFolders {
     fn around(folder: &Path) -> Option<Self> {
         let tree = folder.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
         let entry = tree.join(".git");

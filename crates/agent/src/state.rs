@@ -46,7 +46,7 @@ pub enum Rest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileState {
     pub(crate) cursor: Cursor,
-    /// A hash over the last bytes before the cursor. It tells whether the transcript was rewritten.
+    /// A hash over the last bytes before the cursor. If it differs, the transcript was rewritten.
     pub(crate) tail: String,
     /// Fingerprint of the ignore rules that applied.
     pub(crate) rules: String,

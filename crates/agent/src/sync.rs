@@ -28,7 +28,7 @@ const GENTLE_BYTES_PER_SECOND: u64 = 512 * 1024;
 pub enum Pace {
     /// A person is waiting.
     Full,
-    /// Nobody should notice.
+    /// It should not be noticed.
     Gentle,
 }
 

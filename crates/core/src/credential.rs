@@ -65,7 +65,7 @@ pub fn is_well_formed(kind: CredentialKind, token: &str) -> bool {
     body[PREFIX_LEN..].bytes().all(|b| b.is_ascii_alphanumeric()) && checksum_of(body) == checksum.as_bytes()
 }
 
-/// The checksum of all that stands before it.
+/// The checksum of everything before it.
 fn checksum_of(body: &str) -> [u8; CHECKSUM_LEN] {
     base62(&crc32fast::hash(body.as_bytes()).to_be_bytes())
 }

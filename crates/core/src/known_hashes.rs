@@ -1,9 +1,6 @@
 //! A source's content may be known under several hashes: facts of one file are saved with its SHA-256 here and with
 //! git's id there. All hashes of one content are kept as one text, separated by spaces, which no hash contains. Hashes
-//! that nobody could compare have a mark: records with them are neither stale nor verified.
-//!
-//! Digests are the same with the name of their algorithm and without (`sha256:…` is what `sha256sum` prints), and with
-//! small and capital digits. Digests of different algorithms can't be compared.
+//! that could not be compared have a mark: records with them are neither stale nor verified.
 
 const UNCOMPARED: char = '?';
 

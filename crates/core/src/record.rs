@@ -17,7 +17,7 @@ const CONTENT_HASH_BYTES: usize = 16;
 pub struct ContentHash([u8; CONTENT_HASH_BYTES]);
 
 impl ContentHash {
-    /// Half of the SHA-256 of the folded text: nobody finds two texts with the same 128 bits by chance.
+    /// Half of the SHA-256 of the folded text: two texts with the same 128 bits are not found by chance.
     pub fn of(content: &str) -> Self {
         let digest: [u8; 32] = Sha256::digest(folded(content).as_bytes()).into();
         let mut half = [0; CONTENT_HASH_BYTES];
@@ -92,7 +92,7 @@ const fn is_final(c: char) -> bool {
     )
 }
 
-/// What a caller tells: the text, where it comes from, and how long it holds. A call, a record on its way into storage
+/// What a caller gives: the text, where it comes from, and how long it holds. A call, a record on its way into storage
 /// and a stored one all carry it, and a record's checksum covers it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fact {

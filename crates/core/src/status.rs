@@ -68,7 +68,7 @@ pub enum Reason {
     Disputed,
     /// Its source was confirmed with the hash that the record has.
     Confirmed,
-    /// It has a hash, and nobody has confirmed it.
+    /// It has a hash that was not confirmed yet.
     NeverChecked,
     /// It has no hash that could be compared.
     NoSource,
@@ -150,7 +150,7 @@ pub struct SourceState {
     pub known_hash: Option<String>,
     /// A validation found that the source does not exist any more.
     pub is_gone: bool,
-    /// Where it moved to, if that was told.
+    /// Where it moved to, if known.
     pub moved_to: Option<String>,
     /// The log position of that observation; later ones win.
     pub known_seq: Seq,

@@ -1,5 +1,5 @@
-//! All upstreams: sessions are kept and reused, each with its breaker, and nobody runs more concurrent calls than its
-//! share.
+//! All upstreams: sessions are kept and reused, each with its breaker, and no caller runs more concurrent calls than
+//! its share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -31,7 +31,7 @@ pub enum Target {
     Command {
         /// The program and its arguments.
         words: Vec<String>,
-        /// What of them nobody who calls it may learn.
+        /// Their secret parts, which callers must not see.
         secrets: Vec<Arc<Secret<String>>>,
     },
 }
@@ -60,7 +60,7 @@ pub struct Listing {
 }
 
 /// What is kept per upstream between calls.
-struct Line {
+struct UpstreamState {
     revision: u64,
     breaker: Breaker,
     /// Held during initialization, so that many first calls initialize only once.
@@ -68,12 +68,12 @@ struct Line {
     used_at: Mutex<Instant>,
 }
 
-type LineKey = ([u8; 16], String);
+type UpstreamKey = ([u8; 16], String);
 
 pub struct Gateway {
     outgoing: Outgoing,
     limits: Limits,
-    lines: Mutex<HashMap<LineKey, Arc<Line>>>,
+    lines: Mutex<HashMap<UpstreamKey, Arc<UpstreamState>>>,
     shares: Mutex<HashMap<[u8; 16], Arc<Semaphore>>>,
 }
 
@@ -109,7 +109,7 @@ impl Gateway {
 
     async fn call_on(
         &self,
-        line: &Arc<Line>,
+        line: &Arc<UpstreamState>,
         upstream: &Upstream,
         tool: &str,
         arguments: &Map<String, Value>,
@@ -176,7 +176,7 @@ impl Gateway {
     }
 
     /// The session, started if there is none.
-    async fn session(&self, line: &Arc<Line>, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
+    async fn session(&self, line: &Arc<UpstreamState>, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
         let mut held = line.session.lock().await;
         if let Some(session) = held.as_ref().filter(|session| session.is_alive()) {
             return Ok(Arc::clone(session));
@@ -199,8 +199,8 @@ impl Gateway {
     }
 
     /// After a fault the next call starts a new session. Calls still running on the old one keep it until they end. If
-    /// another call is initializing right now, there is nothing to drop, and nobody waits for it: the answer is due.
-    fn hang_up(&self, line: &Line) {
+    /// another call is initializing right now, there is nothing to drop, and no reason to wait: the answer is due.
+    fn hang_up(&self, line: &UpstreamState) {
         if let Ok(mut held) = line.session.try_lock() {
             *held = None;
         }
@@ -209,7 +209,7 @@ impl Gateway {
     /// Starts a new session if the upstream has forgotten us.
     async fn greet_again(
         &self,
-        line: &Arc<Line>,
+        line: &Arc<UpstreamState>,
         upstream: &Upstream,
         forgotten: &Arc<Session>,
     ) -> Result<Arc<Session>, UpstreamError> {
@@ -217,13 +217,15 @@ impl Gateway {
         self.session(line, upstream).await
     }
 
-    fn line(&self, upstream: &Upstream) -> Arc<Line> {
+    fn line(&self, upstream: &Upstream) -> Arc<UpstreamState> {
         let now = Instant::now();
         let mut lines = self.lines.lock();
         lines.retain(|_, line| now < line.used_at() + self.limits.idle_max);
-        let line = lines.entry((upstream.owner, upstream.name.clone())).or_insert_with(|| Line::new(upstream.revision));
+        let line = lines
+            .entry((upstream.owner, upstream.name.clone()))
+            .or_insert_with(|| UpstreamState::new(upstream.revision));
         if line.revision != upstream.revision {
-            *line = Line::new(upstream.revision);
+            *line = UpstreamState::new(upstream.revision);
         }
         *line.used_at.lock() = now;
         Arc::clone(line)
@@ -231,13 +233,13 @@ impl Gateway {
 
     fn share(&self, owner: [u8; 16]) -> Arc<Semaphore> {
         let mut shares = self.shares.lock();
-        // A share that nobody holds is unused, and can be created again.
+        // A share without holders is unused, and can be created again.
         shares.retain(|_, share| Arc::strong_count(share) > 1);
         Arc::clone(shares.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.limits.calls_max))))
     }
 }
 
-impl Line {
+impl UpstreamState {
     fn new(revision: u64) -> Arc<Self> {
         let (breaker, session, used_at) = (Breaker::default(), Default::default(), Mutex::new(Instant::now()));
         Arc::new(Self { revision, breaker, session, used_at })
@@ -248,9 +250,9 @@ impl Line {
     }
 }
 
-/// Drops a session that nobody has used for too long: a local command must not keep running until some other call
+/// Drops a session that was unused for too long: a local command must not keep running until some other call
 /// happens to come by.
-async fn end_when_idle(line: Weak<Line>, session: Weak<Session>, idle_max: Duration) {
+async fn end_when_idle(line: Weak<UpstreamState>, session: Weak<Session>, idle_max: Duration) {
     while session.strong_count() > 0 {
         let Some(used_at) = line.upgrade().map(|line| line.used_at()) else { return };
         if used_at.elapsed() < idle_max {

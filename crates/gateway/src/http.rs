@@ -17,7 +17,7 @@ use crate::{Limits, Outgoing, UpstreamError};
 
 /// The header that carries the session id in the older revisions.
 const SESSION: &str = "mcp-session-id";
-/// A session id is visible ASCII; nobody honestly uses one longer than this.
+/// A session id is visible ASCII; no honest server uses a longer one.
 const SESSION_BYTES_MAX: usize = 1_024;
 /// How many questions from the upstream are answered while waiting for one answer.
 const QUESTIONS_MAX: usize = 16;

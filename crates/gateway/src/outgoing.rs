@@ -55,7 +55,7 @@ pub enum OutgoingError {
     Url(String),
     #[error("'{0}' is not on the public internet, and the operator has not allowed it (outgoing.allowed_hosts)")]
     Closed(String),
-    /// The name does not resolve, or nobody answers.
+    /// The name does not resolve, or there is no answer.
     #[error("'{host}' is unreachable: {cause}")]
     Unreachable { host: String, cause: String },
     #[error("'{0}' answered with a redirect, which is not followed")]
@@ -95,7 +95,7 @@ pub struct Fetched {
 pub struct Outgoing {
     /// Judges every name that it resolves.
     judging: Client,
-    /// Judges none, for hosts that are allowed. Its connections are its own, so that nobody gets to use one that was
+    /// Judges none, for hosts that are allowed. Its connections are its own, so that no other call uses one that was
     /// made for somebody else.
     trusting: Client,
     allowed: Arc<HashSet<String>>,
@@ -129,7 +129,7 @@ impl Outgoing {
         Self { allowed: Arc::new(allowed), ..self.clone() }
     }
 
-    /// Whether this URL may be called, as far as the URL alone tells: names are checked when they are resolved.
+    /// Whether this URL may be called, judged by the URL alone: names are checked when they are resolved.
     pub fn check(&self, url: &Url) -> Result<(), OutgoingError> {
         let host = url.host().ok_or_else(|| OutgoingError::Url(url.to_string()))?;
         let is_allowed = self.is_allowed(url);

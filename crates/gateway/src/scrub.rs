@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use mnemon_core::to_hex;
 
-/// What stands in place of a credential.
+/// What replaces a credential.
 const MARK: &str = "[redacted:credential]";
 /// A shorter value than this is no secret, and would be found in every other word.
 const VALUE_BYTES_MIN: usize = 6;
@@ -77,7 +77,7 @@ impl Scrubber {
 }
 
 impl Finder {
-    /// Where the next form stands in a text, as far as it goes on as that form does.
+    /// The place of the next form in a text, as long as the text matches it.
     fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
         let found = self.needles.find(Input::new(text).range(from..))?;
         let rest = &text.as_bytes()[found.start()..];
@@ -91,10 +91,10 @@ impl Finder {
 
 /// A string literal, quotes included, without the credential; `None` where there was none in it.
 fn replace(finder: &Finder, literal: &str) -> Option<String> {
-    // Most strings have no escape and are compared where they stand.
+    // Most strings have no escape and are compared in place.
     let meant: Cow<'_, str> = match literal.contains('\\') {
         false => Cow::Borrowed(&literal[1..literal.len() - 1]),
-        // One that can't be read is no JSON, and nobody will be shown it.
+        // One that can't be read is no JSON, and is not shown.
         true => Cow::Owned(serde_json::from_str(literal).ok()?),
     };
     let (mut replaced, mut copied) = (String::new(), 0);
@@ -182,7 +182,7 @@ fn inside_base64(secret: &str, before: usize) -> Vec<String> {
     pieces.filter(|piece| piece.len() >= PIECE_BYTES_MIN).collect()
 }
 
-/// As it stands inside of a JSON string.
+/// Escaped for the inside of a JSON string.
 fn escape(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.trim_start_matches('"').strip_suffix('"').unwrap_or_default().to_owned()

@@ -221,8 +221,8 @@ impl Session {
     }
 }
 
-/// Whatever a legacy upstream may answer to an unknown request. If nobody answers or the credential is wrong, trying
-/// the legacy handshake would only fail again.
+/// Whatever a legacy upstream may answer to an unknown request. If there is no answer or the credential is wrong,
+/// trying the legacy handshake would only fail again.
 fn may_speak_legacy(error: &UpstreamError) -> bool {
     matches!(
         error,

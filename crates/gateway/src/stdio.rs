@@ -86,7 +86,7 @@ impl StdioWire {
             return Ok(None);
         };
         let (answered, answer) = oneshot::channel();
-        let place = Place { waiting: Arc::clone(&self.waiting), id: id.to_string() };
+        let place = Waiter { waiting: Arc::clone(&self.waiting), id: id.to_string() };
         self.waiting.lock().insert(place.id.clone(), answered);
         self.write(body).await?;
         if self.has_ended() {
@@ -129,12 +129,12 @@ struct Input {
 }
 
 /// A place in the list of waiting callers, given up when the caller goes away.
-struct Place {
+struct Waiter {
     waiting: Waiting,
     id: String,
 }
 
-impl Drop for Place {
+impl Drop for Waiter {
     fn drop(&mut self) {
         self.waiting.lock().remove(&self.id);
     }

@@ -96,7 +96,7 @@ async fn an_answer_resets_the_count_of_noise() {
     assert_eq!(Play::write(&greeting, &list(NOISE_BYTES_MAX + 1), "").perform().await, Err(TOO_LOUD));
 }
 
-/// Nobody reads it, so nobody counts it; and a program that prints much there must not block on a reader.
+/// It is not read, so it is not counted; and a program that prints much there must not block on a reader.
 #[tokio::test]
 async fn standard_error_does_not_count_as_noise() {
     let aside = noise(KINDS[0], 4 * NOISE_BYTES_MAX);

@@ -13,7 +13,7 @@ use mnemon_testkit::{Page, Web};
 use url::Url;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Public, but nobody waits for its answer.
+/// Public, but its answer is not awaited.
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(8, 8, 4, 4));
 const SOON: Duration = Duration::from_secs(5);
 const KIB_64: usize = 64 << 10;

@@ -174,7 +174,8 @@ fn rounded(table: &[Row], scales: Row) -> impl Iterator<Item = f32> + '_ {
     table.iter().flat_map(move |row| (0..LANES).map(move |lane| (row[lane] / scales[lane]).round()))
 }
 
-/// Changes whenever the lexicon or the way from text to slots changes, so that weights never meet the wrong features.
+/// Changes whenever the lexicon or the way from text to slots changes, so that weights are never used with other
+/// features.
 fn features_checksum() -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(lexicon::SHIPPED.as_bytes());

@@ -26,8 +26,9 @@ pub const DISGUISE_SLOTS: usize = Disguises::KINDS * DISGUISE_STEPS;
 
 /// How much a rule counts. Rules are few and clear, but a unit holds many pairs; this keeps both voices in balance.
 pub(crate) const RULE_VALUE: f32 = 0.25;
-/// A unit of fewer grams is weighed as if it had this many: a name or a key of two words is too little to tell an order
-/// by its letters, and the one gram that some attack happens to share must not decide. Rules speak as loud as ever.
+/// A unit of fewer grams is weighed as if it had this many: a name or a key of two words is too little to recognise an
+/// order by its letters, and the one gram that some attack happens to share must not decide. Rules speak as loud as
+/// ever.
 const LETTERS_MIN: usize = 90;
 /// Four words, with their pairs and triples; the same for words.
 const WORDS_MIN: usize = 9;
@@ -37,7 +38,7 @@ pub(crate) fn gram_values(letters: usize, words: usize) -> (f32, f32) {
     (1.0 / (letters.max(LETTERS_MIN) as f32).sqrt(), 1.0 / (words.max(WORDS_MIN) as f32).sqrt())
 }
 
-/// Where a gram's weights stand in its table of `1 << 16` rows.
+/// The place of a gram's weights in its table of `1 << 16` rows.
 pub(crate) type Slot = u16;
 
 /// Receives the hashed grams of one sentence, all at once.

@@ -1,6 +1,6 @@
 //! Word classes ("cancels", "orders", "reader" …) and the automaton that finds their phrases among tokens.
 //!
-//! The phrases stand in `assets/lexicon.txt`. A rule of the guard is a pair of classes close to each other; which
+//! The phrases are in `assets/lexicon.txt`. A rule of the guard is a pair of classes close to each other; which
 //! pairs weigh how much is learned, so a new word in a class needs no new rule.
 
 use crate::letters::is_alphanumeric;
@@ -65,7 +65,7 @@ impl Lexicon {
         self.classes_below(0, tokens)
     }
 
-    /// The classes of all phrases that stand at the start of a sentence, where one starts with these `tokens`.
+    /// The classes of all phrases at the start of a sentence, where one starts with these `tokens`.
     pub(crate) fn classes_at_start(&self, tokens: &[Token]) -> ClassSet {
         self.edge(key(0, START)).map_or(0, |start| self.classes_below(start, tokens))
     }
@@ -124,7 +124,7 @@ impl Lexicon {
             Some(rest) => (rest, true),
             None => (phrase, false),
         };
-        // A star glued to a word names a prefix; a star that stands alone is the sign itself.
+        // A star glued to a word names a prefix; a star by itself is the sign.
         let pieces: Vec<(&str, bool)> = phrase
             .split_whitespace()
             .map(|piece| match piece.strip_suffix('*').filter(|stem| !stem.is_empty()) {

@@ -2,7 +2,7 @@
 //! `</system-reminder>`.
 //!
 //! Stored text that holds one may end the frame in which it is shown, whatever it says. So a mark is doubtful by
-//! itself, and what stands behind it is judged more strictly. Inside of code a mark is shown and not used:
+//! itself, and the text after it is judged more strictly. Inside of code a mark is shown and not used:
 //! documentation of a template looks like that. Ordinary HTML, XML and JSON have none of these marks.
 
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ pub(crate) enum Frame {
     /// There is none.
     #[default]
     None,
-    /// All of them stand in code.
+    /// All of them are in code.
     Shown,
     /// One is used, and what it introduces begins here.
     Open(usize),
@@ -95,8 +95,8 @@ const SPECIAL_BYTES_MAX: usize = 40;
 /// How far behind the beginning of a call its name and its arguments are looked for.
 const CALL_BYTES_MAX: usize = 400;
 
-/// The frame that the marks of a plain text make; those that only are shown are taken out of it, so that nobody has to
-/// learn that they say nothing.
+/// The frame that the marks of a plain text make; those that only are shown are taken out of it, so that no later step
+/// has to learn that they say nothing.
 pub(crate) fn read(text: &mut String) -> Frame {
     // Most texts have none.
     if AUTOMATON.find(text.as_str()).is_none() {
@@ -155,7 +155,7 @@ fn mark_end(mark: Mark, text: &str, start: usize, end: usize) -> Option<usize> {
     }
 }
 
-/// Does a call with a name stand behind the mark?
+/// Is the mark followed by a call with a name?
 fn calls(mark: Mark, rest: &str) -> bool {
     let end = rest.floor_char_boundary(rest.len().min(CALL_BYTES_MAX));
     let rest = &rest[..end];
@@ -180,7 +180,7 @@ impl Code {
             let ticks = text[start..].bytes().take_while(|b| *b == b'`').count();
             let body = start + ticks;
             let fence = &text[start..body];
-            // A span ends on its line, a fence where its like stands; one that never ends is none.
+            // A span ends on its line, a fence at the next fence; one that never ends is none.
             let within = if ticks >= 3 { &text[body..] } else { text[body..].split('\n').next().unwrap_or_default() };
             match within.find(fence) {
                 Some(length) => {

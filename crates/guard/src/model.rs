@@ -122,7 +122,7 @@ impl Model {
         }
     }
 
-    /// From which score on a field is doubtful. Names never are: nobody would see the mark.
+    /// From which score on a field is doubtful. Names never are: their mark would not be shown.
     pub(crate) fn caution_from(&self, field: Field) -> f32 {
         if field.is_prose() { self.thresholds.caution } else { self.thresholds.name }
     }
@@ -173,7 +173,7 @@ impl Model {
         worst
     }
 
-    /// Does a text tell what somebody else said, and nothing more? Then its quotes are doubtful at most.
+    /// Does a text only report what somebody else said? Then its quotes are doubtful at most.
     fn is_report(&self, text: &str) -> bool {
         let Some(text) = quotes::without(text) else { return false };
         let around = self.worst_of(&Plain { text, ..Plain::default() });

@@ -28,11 +28,11 @@ pub(crate) struct Plain {
     /// The plain spelling; what was found inside base64 follows on lines of its own, instead of the base64.
     pub(crate) text: String,
     pub(crate) disguises: Disguises,
-    /// What marks of turns and calls stand in the text.
+    /// The marks of turns and calls in the text.
     pub(crate) frame: Frame,
 }
 
-/// How often each way of hiding text was met.
+/// How often each way of hiding text was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Disguises {
     /// Invisible characters between two Latin letters of one word.
@@ -53,7 +53,7 @@ pub(crate) struct Disguises {
     pub(crate) leet_words: u32,
     /// Runs of base64 that hold readable text.
     pub(crate) base64_texts: u32,
-    /// Words in capitals that stand together or before an exclamation mark.
+    /// Words in capitals next to each other or before an exclamation mark.
     pub(crate) shouted_words: u32,
     /// Plain letters written as entities or percent codes.
     pub(crate) coded_letters: u32,

@@ -1,4 +1,4 @@
-//! What stands between quotation marks. A report that quotes an attack is no attack, if nothing around the quote is
+//! Text between quotation marks. A report that quotes an attack is no attack, if nothing around the quote is
 //! one.
 
 /// A quote of fewer words is a name or a term, and stays in its sentence.

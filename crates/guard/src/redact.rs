@@ -1,6 +1,6 @@
 //! Secrets out of texts: each found one becomes `[redacted:<kind>]`.
 //!
-//! The text is read as it stands, and then with its encodings undone (`view.rs`). One pass of an automaton finds the
+//! The text is read as it is, and then with its encodings undone (`view.rs`). One pass of an automaton finds the
 //! places where a secret may begin (`ghp_`, `password`, `-----BEGIN`); matchers written by hand then look closely. A
 //! place that turns out harmless costs a few bytes of reading, so the whole is linear. To add a kind: a row in
 //! `kinds.rs`; if no row there knows its shape, with a matcher in `shaped.rs`.
@@ -34,7 +34,7 @@ pub struct Redacted<'a> {
     pub kinds: Vec<(&'static str, usize)>,
 }
 
-/// What stands in the place of a secret, up to its kind.
+/// What replaces a secret, up to its kind.
 pub(crate) const MARK: &str = "[redacted:";
 
 /// A secret in a text.
@@ -74,7 +74,7 @@ pub fn redact(text: &str) -> Redacted<'_> {
     redacted
 }
 
-/// The secrets in `text`, as they stand in it.
+/// The secrets in `text`, as written there.
 pub fn secrets_in(text: &str) -> Vec<&str> {
     scan::find_all(text).into_iter().map(|finding| &text[finding.span]).collect()
 }

@@ -103,7 +103,7 @@ pub struct SourceLine {
     /// The newest hash; several hashes of one content are separated by spaces. Absent if the source is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_hash: Option<String>,
-    /// Where a source that is gone has moved to, if that was told.
+    /// Where a source that is gone has moved to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
     /// The last one that a check confirmed.

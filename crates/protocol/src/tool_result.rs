@@ -7,7 +7,7 @@ use crate::jsonrpc::RequestId;
 use crate::memory::{RecordHead, RecordRest};
 use crate::result::{TimeMeta, Trailer};
 
-/// How JSON stands in an answer.
+/// How JSON is written in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// As it is.
@@ -140,7 +140,7 @@ pub fn write_members(object: &str, form: Form, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes JSON as it stands inside a JSON string.
+/// Writes JSON escaped for the inside of a JSON string.
 pub fn write_quoted(json: &str, out: &mut Vec<u8>) {
     let begin = out.len();
     serde_json::to_writer(&mut *out, json).expect("a text can be written into memory");

@@ -2,7 +2,7 @@
 
 use crate::memory::vec_bytes;
 
-/// Slots that are in or out. Behind the end nobody is in.
+/// Slots that are in or out. Slots after the end are out.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Bits {
     words: Vec<u64>,

@@ -78,7 +78,7 @@ impl Writer {
     }
 }
 
-/// Where a part lies. As it stands in the snapshot.
+/// The place of a part, as written in the snapshot.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Entry {

@@ -1,4 +1,4 @@
-//! The index of one workspace: records in, records out. How a query is answered stands in `search.rs`.
+//! The index of one workspace: records in, records out. `search.rs` answers queries.
 
 use std::sync::OnceLock;
 
@@ -274,7 +274,7 @@ impl WorkspaceIndex {
         words
     }
 
-    /// The terms of a record with their counts in its text, each once; 0 for those that stand beside it only.
+    /// The terms of a record with their counts in its text, each once; 0 for those that are only beside it.
     fn terms_of(&self, words: &Words) -> Vec<(TermNo, u32)> {
         let of_text = words.running.iter().chain(&words.extra).map(|form| (self.lexicon.term_of(*form), 1));
         let beside = words.beside.iter().map(|form| (self.lexicon.term_of(*form), 0));

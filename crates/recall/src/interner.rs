@@ -55,7 +55,7 @@ impl Interner {
         slice(&self.bytes, &self.ends, number)
     }
 
-    /// Leaves out the texts that nobody uses any more: where they stood there is nothing to read, and no text finds
+    /// Leaves out the texts that are no longer used: in their place there is nothing to read, and no text finds
     /// them.
     pub(crate) fn save(&self, out: &mut Writer, used: Option<&Bits>) {
         let mut bytes = self.bytes.to_vec();

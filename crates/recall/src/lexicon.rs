@@ -1,4 +1,4 @@
-//! The words of a workspace: every form as written, the term (stem) it belongs to, and where each term stands.
+//! The words of a workspace: every form as written, the term (stem) it belongs to, and the place of each term.
 //!
 //! Forms are kept beside terms for two reasons: a known form needs no stemming when a record arrives, and a query can
 //! prefer the records that have its words as written.
@@ -29,11 +29,11 @@ pub(crate) struct Lexicon {
     /// By form: what it says of the language of its text.
     hints: MappedVec<i8>,
     stems: Interner,
-    /// By term: where it stands.
+    /// By term: its place.
     postings: Vec<Postings>,
     /// The lists of the snapshot that this index came from: those that have not changed since are read here.
     kept: MappedVec<u8>,
-    /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the
+    /// By term: in how many of the counted records it occurs, the document frequency of the ranking. Apart from the
     /// lists: lending words asks it of hundreds of terms.
     counted: MappedVec<u32>,
     stemmers: Stems,
@@ -111,12 +111,12 @@ impl Lexicon {
         ballot.verdict()
     }
 
-    /// Where a term stands.
+    /// The place of a term.
     pub(crate) fn postings(&self, term: TermNo) -> List<'_> {
         self.postings[term.0 as usize].list(&self.kept)
     }
 
-    /// In how many of the counted records a term stands.
+    /// In how many of the counted records a term occurs.
     #[inline]
     pub(crate) fn counted(&self, term: TermNo) -> u32 {
         self.counted[term.0 as usize]

@@ -20,7 +20,7 @@ pub(crate) use near::{Centre, Near};
 
 /// A cosine of one as a whole number. Nearness is kept in whole numbers so that sums over records have no order.
 pub(crate) const ONE: f64 = 1_048_576.0;
-/// Stands for a record without a vector.
+/// Means: a record without a vector.
 pub(crate) const NO_VECTOR: i32 = i32::MIN;
 /// How many records the shipped mean counts for: a small workspace leans on it, a large one has its own.
 const PRIOR_RECORDS: f64 = 20.0;
@@ -281,7 +281,7 @@ fn product_plain(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
 }
 
-/// How often the records are halved so that about `count` stand for `records` of them: at least as many, at most twice.
+/// How often the records are halved so that about `count` of `records` are left: at least as many, at most twice.
 fn halvings(records: u32, count: u32) -> u32 {
     (records / count.max(1)).max(1).ilog2()
 }
@@ -299,7 +299,7 @@ pub(crate) fn draws(records: u32, count: u32) -> impl Fn(u64) -> bool {
     drawn_after(halvings(records, count))
 }
 
-/// Those that stand for all, in order of slots. Empty slots may be among them.
+/// The sample, in order of slots. Empty slots may be among them.
 fn draw(records: &Records, halvings: u32) -> Vec<u32> {
     let is_drawn = drawn_after(halvings);
     let mut sample = Vec::with_capacity(2 * (records.slots() >> halvings));

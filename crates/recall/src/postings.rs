@@ -1,7 +1,7 @@
-//! In which records a term stands, and how often: slots in rising order, as differences, packed into bytes.
+//! In which records a term occurs, and how often: slots in rising order, as differences, packed into bytes.
 //!
-//! A posting is one byte where the slot is near and the term stands there once, which is the common case. A term that
-//! stands beside the text only, in a record's source or key, has a count of 0. A deleted record's postings are cut out
+//! A posting is one byte where the slot is near and the term occurs there once, which is the common case. A term that
+//! is only beside the text, in a record's source or key, has a count of 0. A deleted record's postings are cut out
 //! at once, so a list never holds anything but the truth. `postings/marks.rs` finds the place.
 //!
 //! The lists of a snapshot stay where they are, one behind the other, until they change.

@@ -6,7 +6,7 @@ use crate::meaning::{NO_VECTOR, ONE};
 /// What takes part in the ranking, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
-    /// What pairs of words that stand near each other add to the score of words.
+    /// What pairs of words that are near each other add to the score of words.
     pub pairs: f32,
     /// How the records that lend words are chosen.
     pub first: Weights,
@@ -81,7 +81,7 @@ pub struct Chance {
     pub bias: f64,
 }
 
-/// The same odds between two languages. Missing words say nothing there, so it is the cosine that tells, measured from
+/// The same odds between two languages. Missing words say nothing there, so the cosine decides, measured from
 /// the bar of the gate: what comes near by chance does in every language.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChanceAcross {
@@ -143,7 +143,7 @@ pub(crate) fn lowest_of_best(count: usize, nearness: impl Iterator<Item = i32>) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Up to how many visible records the meaning and the neighbours of all are looked at; beyond, signs choose who may
-    /// be near, and a sample stands for all.
+    /// be near, and a sample is enough.
     pub exhaustive_records: usize,
     /// How many records the plain score of words chooses up to there.
     pub by_words_of_few: usize,
@@ -162,7 +162,7 @@ pub struct Bounds {
     pub paired_first: usize,
     /// A word that more than one in this many counted records have is not lent then: its list is long and says little.
     pub lent_to: u32,
-    /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
+    /// About how many records are sampled where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,
     /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
     /// asks for, so that the first ten are the same whether ten or fifty are wanted. Among these, the newest

@@ -30,7 +30,7 @@ pub(crate) struct Words {
     pub(crate) running: Vec<FormNo>,
     /// Identifiers as written and single characters: found, but without a place in the running text.
     pub(crate) extra: Vec<FormNo>,
-    /// What stands beside the text: source and key. Found, and worth less.
+    /// What is beside the text: source and key. Found, and worth less.
     pub(crate) beside: Vec<FormNo>,
     /// Not words, but stored with them: the days that it is about.
     pub(crate) dates: Vec<Days>,
@@ -186,7 +186,7 @@ impl Records {
         forms
     }
 
-    /// Every form of a record: the running words, what stands beside the text, identifiers as written, single
+    /// Every form of a record: the running words, what is beside the text, identifiers as written, single
     /// characters.
     #[inline]
     pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {

@@ -104,12 +104,12 @@ impl WorkspaceIndex {
     }
 
     /// The terms to look for: those that the fewest records have, and of equally rare ones those that are read first.
-    /// Only counted records tell, so that those whom a caller can't see choose nothing.
+    /// Only counted records decide, so that records that a caller can't see have no influence.
     fn rarest(&self, own: &Page, slot: u32) -> Vec<Term> {
         let own_count = u32::from(self.records.is_counted(slot));
         let (mut novel, mut known): (Vec<Term>, Vec<Term>) =
             own.terms().iter().partition(|term| term.counted == own_count);
-        // Where every record is counted, nobody at all has a word that no other counted record has.
+        // Where every record is counted, no record has a word that no other counted record has.
         let has_uncounted = self.totals.records as usize != self.records.len();
         keep_rarest(&mut novel, if has_uncounted { NOVEL_LISTS } else { 0 });
         keep_rarest(&mut known, LISTS);
@@ -145,7 +145,7 @@ impl Found<'_> {
             return;
         }
         for posting in index.lexicon.postings(term.number).iter() {
-            // A count of 0 stands beside the text only.
+            // A count of 0: it is only beside the text.
             if posting.count == 0 || posting.slot == own || !self.sights.see(index, posting.slot) {
                 continue;
             }

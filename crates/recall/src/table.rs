@@ -1,4 +1,4 @@
-//! Where a string's number stands: an open table of numbers, each with a byte of its hash. It is two rows of plain
+//! Finds a string's number: an open table of numbers, each with a byte of its hash. It is two rows of plain
 //! numbers, so that a snapshot keeps it as it is, and nothing has to be hashed again.
 
 use crate::bytes::{Reader, SnapshotError, Writer};
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// Puts a number in that is not there yet. `hash_of` tells the hashes of those that are.
+    /// Puts a number in that is not there yet. `hash_of` gives the hashes of those that are.
     pub(crate) fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
         // Three quarters full at most: beyond that, looking for what is not there takes many steps.
         if (self.len + 1) * 4 > self.tags.len() * 3 {

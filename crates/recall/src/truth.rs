@@ -1,5 +1,5 @@
 //! What is known of records beside their words: source, hash, key and times. From it follows which of them still hold
-//! for a caller, and which ones a filter admits. What that does to the order stands in `search/ranking.rs`.
+//! for a caller, and which ones a filter admits. `search/ranking.rs` decides what that does to the order.
 
 mod column;
 
@@ -138,7 +138,7 @@ impl Truth {
         let source = self.source_number(source_id);
         let hash = hash.map_or(GONE, |hash| self.hashes.intern(hash).0);
         let own = self.known[source as usize].iter().find(|known| known.audience == audience).map(|known| known.hash);
-        // One of several known hashes of a content tells nothing new about the others.
+        // One of several known hashes of a content says nothing new about the others.
         let hash = own.filter(|own| self.admits(*own, hash)).unwrap_or(hash);
         let fresh = Sighting { audience, hash, seq };
         let known = &mut self.known[source as usize];
@@ -195,7 +195,7 @@ impl Truth {
         }
     }
 
-    /// How records stand for one caller: what the caller knows of sources, and when it is.
+    /// What decides the status of records for one caller: the sources that it knows, and the time.
     pub(crate) fn judge(&self, knows: &dyn Fn(AudienceNo) -> bool, now: i64) -> Judge<'_> {
         let newest = |&source: &u32| {
             let known = self.known[source as usize].iter();
@@ -245,7 +245,7 @@ impl Truth {
         texts + columns + rows + known + self.outdated.size_bytes()
     }
 
-    /// Where records have gone, leaves out what nobody uses any more: keys, and sources of which only some knew.
+    /// After records were removed, leaves out what is no longer used: keys, and sources of which only some knew.
     pub(crate) fn save(&self, out: &mut Writer, has_lost: bool) {
         let used = |column: &Column| has_lost.then(|| column.numbers());
         let (mut sources, mut hashes) = (used(&self.source_of), used(&self.hash_of));
@@ -359,7 +359,7 @@ impl Truth {
     }
 
     /// Whether a hash is the known one, or one of several: the caller joins hashes of one content by spaces, and marks
-    /// those that nobody could compare by a question mark.
+    /// those that could not be compared by a question mark.
     fn admits(&self, known: u32, own: u32) -> bool {
         if known == own || known == GONE || own == GONE {
             return known == own;

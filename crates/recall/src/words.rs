@@ -1,5 +1,5 @@
 //! From text to the words that are indexed and asked for: segmentation, folding, identifier parts, CJK bigrams.
-//! Which stem a word has stands in `words/stem.rs`; what a word is worth is none of this module's business.
+//! `words/stem.rs` finds the stem of a word; what a word is worth is decided elsewhere.
 
 mod identifiers;
 mod language;

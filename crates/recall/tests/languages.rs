@@ -86,7 +86,7 @@ fn a_script_that_the_model_does_not_know_is_ranked_by_words() {
     assert_eq!(search(&index, "heating password"), []);
 }
 
-/// What comes along is about as near as the nearest; where that is not near enough, nobody comes.
+/// What comes along is about as near as the nearest; where that is not near enough, none comes.
 #[test]
 fn the_gate_judges_the_query_by_its_nearest_record() {
     let index = index_of([

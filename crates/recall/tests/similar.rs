@@ -113,7 +113,7 @@ fn the_best_come_first_and_of_equal_ones_the_newest_up_to_a_limit() {
     assert_eq!((seqs(3), seqs(1), seqs(0)), (vec![4, 3, 2], vec![4], vec![]));
 }
 
-/// A record of a circle of readers has words that nobody else has.
+/// A record of a circle of readers has words that no other record has.
 #[test]
 fn records_of_an_own_circle_are_named_to_those_who_see_them() {
     let mut index = workspace([]);

@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use crate::cluster::{self, ClusterOptions};
 use crate::programs::{ServerUser, find_program};
 
-/// Stops the cluster once nobody has held the file `users` for a while. A separate process, because the first user of
-/// the cluster is seldom the last.
+/// Stops the cluster once the file `users` was without holders for a while. A separate process, because the first user
+/// of the cluster is seldom the last.
 const KEEPER: &str = r#"
 while sleep 30; do
     if flock -n -x "$1/users" true; then

@@ -46,7 +46,7 @@ struct Fields {
 }
 
 impl TraceLayer {
-    /// The layer, the spans that ended, and how many were dropped because nobody took them.
+    /// The layer, the spans that ended, and how many were dropped because they were not taken.
     pub fn new(every: NonZeroU64) -> (Self, mpsc::Receiver<Ended>, Arc<AtomicU64>) {
         let (ended, receiver) = mpsc::channel(WAITING_MAX);
         let dropped = Arc::default();
@@ -165,7 +165,7 @@ pub fn current_traceparent() -> Option<String> {
     place.flatten().map(|place| place.to_string())
 }
 
-/// Ids that nobody else has. They need not be secret, so one random number and a count make them.
+/// Unique ids. They need not be secret, so one random number and a count make them.
 struct Ids {
     seed: u64,
     next: AtomicU64,
@@ -174,7 +174,7 @@ struct Ids {
 impl Ids {
     fn new() -> Self {
         let mut seed = [0; 8];
-        // Without randomness, the time still tells nodes and starts apart.
+        // Without randomness, the time still distinguishes nodes and starts.
         let seed = if getrandom::fill(&mut seed).is_ok() { u64::from_le_bytes(seed) } else { now() };
         Self { seed, next: AtomicU64::new(1) }
     }

@@ -1,6 +1,6 @@
 //! Where the time of a request goes. The parts of the service open spans with [`span!`]; unless traces are configured,
-//! nobody listens and a span costs a comparison. [`TraceLayer`] gathers those that ended, and [`otlp`] writes them as
-//! OpenTelemetry wants them. Who sends them where is not decided here.
+//! there is no listener and a span costs a comparison. [`TraceLayer`] gathers those that ended, and [`otlp`] writes
+//! them as OpenTelemetry wants them. Who sends them where is not decided here.
 //!
 //! A span has a name and fields with words from fixed lists, numbers and our own ids: no text, no name that a tenant
 //! chose and no credential.
@@ -14,7 +14,7 @@ pub use parent::TraceParent;
 // For the macro.
 pub use tracing;
 
-/// What spans are told apart by. No module has a name that begins with it: a filter of the log would take that for it
+/// The target of our spans. No module has a name that begins with it: a filter of the log would take that for it
 /// too.
 pub const TARGET: &str = "mnemon_spans";
 
@@ -44,7 +44,7 @@ pub struct Ended {
     pub began: u64,
     pub ended: u64,
     pub fields: Vec<(&'static str, Value)>,
-    /// Whether what it stands for failed by a fault of ours or of the other side.
+    /// Whether the step failed, by a fault of ours or of the other side.
     pub is_failed: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::pages::Page;
 ///
 /// They are fixed here rather than computed, so that the asset is made by one fit. `cross_validate` shows what they
 /// mean: `mnemon-bench guard` prints the share of harmless texts above each of them. Cross-validation takes whole
-/// styles of text away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen
+/// styles of text away: when the one source of issues is held out, issues are unknown. On unseen sources
 /// it was 4 to 20 times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
     caution: -1.1,

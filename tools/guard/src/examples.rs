@@ -16,19 +16,19 @@ use crate::pages::Page;
 
 /// How much an attack counts; a harmless text counts 1.
 const ATTACK: f32 = 8.0;
-/// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to stand against them.
+/// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to balance them.
 const OWN_ATTACK: f32 = 4.0;
 const IN_LANGUAGES: f32 = 3.5;
-/// The many forms of comments and occasions, and what stands against them.
+/// The many forms of comments and occasions, and what balances them.
 const WIDE_ATTACK: f32 = 2.2;
 const WIDE_HARMLESS: f32 = 2.0;
 const OWN_HARMLESS: f32 = 3.0;
 const DISGUISED_HARMLESS: f32 = 0.25;
 /// Pages are few, and each has many sentences.
 const PAGE: f32 = 6.0;
-/// Requests without any mark of an attack can't be told from a user's own words.
+/// Requests without any mark of an attack can't be distinguished from a user's own words.
 const IMPLICIT: f32 = 0.1;
-/// Harmless texts in other languages stand against the many attacks of our own in them.
+/// Harmless texts in other languages balance the many attacks of our own in them.
 const OTHER_LANGUAGES: f32 = 3.2;
 /// Ordinary pages and paragraphs in many languages: news, encyclopedias, speeches, stories.
 const PAGES_IN_LANGUAGES: f32 = 1.5;
@@ -170,7 +170,7 @@ pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
 fn own_page(texts: &[String], chance: &mut Chance) -> String {
     let gap = *chance.pick(&["\n", "\n\n", "\n- "]);
     let count = 8 + chance.below(40);
-    // Texts of one kind stand together, as templates of one kind do.
+    // Texts of one kind stay together, as templates of one kind do.
     let first = chance.below(texts.len().saturating_sub(4 * count).max(1));
     (0..count)
         .map(|_| &texts[(first + chance.below(4 * count)) % texts.len()])

@@ -1,6 +1,6 @@
 //! Texts written for training: templates in `own/` with slots that are filled by chance.
 //!
-//! Public collections lack what a memory service meets: notes that poison later sessions in many languages, and
+//! Public collections lack what a memory service gets: notes that poison later sessions in many languages, and
 //! everyday notes that only sound like orders to a machine. A template is one line; `{slot}` is replaced by one of its
 //! fillings.
 

@@ -1,4 +1,4 @@
-//! The page of limits: every number that a caller may meet, from the code that enforces it.
+//! The page of limits: every limit for callers, from the code that enforces it.
 
 use std::fmt::Write;
 

@@ -48,7 +48,7 @@ impl Page {
         Ok(Page { files })
     }
 
-    /// Paths below `docs`, and what stands in each file.
+    /// Paths below `docs`, and the content of each file.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         self.files.clone()
     }
@@ -66,7 +66,7 @@ fn add(text: &mut String, files: &mut BTreeMap<String, String>, part: &Part, run
     Ok(())
 }
 
-/// A run that several parts show tells its notes at the first.
+/// The notes of a run that several parts show are in the first of them.
 fn add_origin(text: &mut String, run: &Run, with_notes: bool) {
     let _ = writeln!(
         text,

@@ -43,7 +43,7 @@ pub(crate) fn grouped(number: &str) -> String {
     format!("{sign}{out}")
 }
 
-/// A table of the page. What is not text stands on the right.
+/// A table of the page. Figures are aligned right.
 pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     let is_figure = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit() || "+-−".contains(c));

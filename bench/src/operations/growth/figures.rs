@@ -1,4 +1,4 @@
-//! What the service tells about itself.
+//! The figures that the service publishes.
 
 use anyhow::{Context, Result, ensure};
 

@@ -21,7 +21,7 @@ const NOTED_EVERY: u64 = 50_000;
 /// Texts are made at random, so the guard refuses one now and then. More than one in this many is an error.
 const REFUSED_ONE_IN: u64 = 1_000;
 
-pub(super) struct Place {
+pub(super) struct LoadedFolder {
     pub(super) dir: PathBuf,
     /// How many saves a second the load took; `None` if the records were there.
     pub(super) saves_per_second: Option<f64>,
@@ -42,7 +42,7 @@ struct Note {
     refused: BTreeSet<u64>,
 }
 
-impl Place {
+impl LoadedFolder {
     /// `records` records in `workspaces` workspaces of one project, found in `keep` or loaded now.
     pub(super) async fn open(binary: &Path, keep: Option<&Path>, records: u64, workspaces: u64) -> Result<Self> {
         let scratch = if keep.is_none() { Some(tempfile::tempdir()?) } else { None };

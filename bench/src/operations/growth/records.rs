@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Args;
 use super::figures::Figures;
-use super::place::Place;
+use super::place::LoadedFolder;
 use crate::operations::http::Http;
 use crate::operations::service::{Service, size_bytes};
 use crate::operations::verdict;
@@ -29,7 +29,7 @@ pub(super) async fn measure(args: &Args, binary: &Path, sizes: &[u64]) -> Result
     );
     let mut starts = Vec::new();
     for &records in sizes {
-        let mut place = Place::open(binary, args.keep.as_deref(), records, 1).await?;
+        let mut place = LoadedFolder::open(binary, args.keep.as_deref(), records, 1).await?;
         let searched = search(binary, &place, records).await?;
         let [stopped, killed] = measure_starts(args.starts, binary, &mut place).await?;
         println!(
@@ -75,7 +75,7 @@ impl std::fmt::Display for Searched {
 }
 
 /// What searches cost one after the other, once the index is there.
-async fn search(binary: &Path, place: &Place, records: u64) -> Result<Searched> {
+async fn search(binary: &Path, place: &LoadedFolder, records: u64) -> Result<Searched> {
     let service = Service::start(binary, &place.dir, &[])?;
     let mut http = Http::connect(service.address).await?;
     place.search(&mut http, 0).await?;
@@ -121,7 +121,7 @@ fn millis(time: Duration) -> f64 {
 }
 
 /// Starts the service and waits for its first answer.
-async fn start_and_search(binary: &Path, place: &Place) -> Result<(Service, Start)> {
+async fn start_and_search(binary: &Path, place: &LoadedFolder) -> Result<(Service, Start)> {
     let service = Service::start(binary, &place.dir, &[])?;
     let mut http = Http::connect(service.address).await?;
     place.search(&mut http, 1).await?;
@@ -130,7 +130,7 @@ async fn start_and_search(binary: &Path, place: &Place) -> Result<(Service, Star
 }
 
 /// Starts after an ordinary stop, and starts after a kill that follows a hundred more saves; the median of each.
-pub(super) async fn measure_starts(rounds: usize, binary: &Path, place: &mut Place) -> Result<[Start; 2]> {
+pub(super) async fn measure_starts(rounds: usize, binary: &Path, place: &mut LoadedFolder) -> Result<[Start; 2]> {
     let (mut stopped, mut killed) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let (service, start) = start_and_search(binary, place).await?;

@@ -9,7 +9,7 @@ use rustix::fs::{Advice, fadvise};
 
 use super::figures::Figures;
 use super::group::Group;
-use super::place::Place;
+use super::place::LoadedFolder;
 use super::records::{judge, measure_starts};
 use super::{Args, SEED};
 use crate::operations::http::Http;
@@ -21,7 +21,7 @@ const RECORDS: u64 = 1_000_000;
 
 pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<bool> {
     let records = args.records.iter().copied().max().unwrap_or(RECORDS);
-    let mut place = Place::open(binary, args.keep.as_deref(), records, args.workspaces).await?;
+    let mut place = LoadedFolder::open(binary, args.keep.as_deref(), records, args.workspaces).await?;
     let [stopped, killed] = measure_starts(args.starts, binary, &mut place).await?;
     println!("{records} records in {} workspaces: first answer {stopped}, after kill -9 {killed}", args.workspaces);
     let what = format!("with {records} records in {} workspaces", args.workspaces);
@@ -63,7 +63,7 @@ fn forget_files(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn search_at_random(args: &Args, service: &Service, place: &Place, records: u64) -> Result<Vec<Duration>> {
+async fn search_at_random(args: &Args, service: &Service, place: &LoadedFolder, records: u64) -> Result<Vec<Duration>> {
     let ends = Instant::now() + Duration::from_secs(args.seconds);
     let clients = (0..args.clients).map(|client| async move {
         let mut http = Http::connect(service.address).await?;

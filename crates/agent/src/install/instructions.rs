@@ -6,7 +6,7 @@ use super::Refusal;
 const BEGIN: &str = "<!-- mnemon:begin -->";
 const END: &str = "<!-- mnemon:end -->";
 
-/// What the block says. Assistants treat what an MCP server says about itself with distrust; what stands in this file
+/// What the block says. Assistants treat what an MCP server says about itself with distrust; what is in this file
 /// counts.
 const TEXT: &str = "\
 ## Memory: Mnemon

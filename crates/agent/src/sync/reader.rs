@@ -12,7 +12,7 @@ use crate::ignoring::IgnoreRules;
 use crate::state::Cursor;
 use crate::transcript::{Deriver, Memory, cwd_of};
 
-/// Longer lines are skipped: nobody says that much, but images are that long.
+/// Longer lines are skipped: no message is that long, but images are.
 const RAW_LINE_MAX: usize = 32 << 20;
 /// How much output is collected before it is handed out.
 const BATCH_BYTES: usize = 256 * 1024;

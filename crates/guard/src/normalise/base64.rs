@@ -20,7 +20,7 @@ const DEPTH_MAX: usize = 2;
 /// A run of base64 that holds text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Where it stands.
+    /// Its place in the text.
     pub(super) place: Range<usize>,
     pub(super) text: String,
 }

@@ -27,7 +27,7 @@ pub(super) fn to_latin(text: String, disguises: &mut Disguises) -> String {
     out
 }
 
-/// A word is disguised when Latin and look-alikes meet in it, or when it is made of look-alikes alone in a Latin text.
+/// A word is disguised when it mixes Latin and look-alikes, or when it is made of look-alikes alone in a Latin text.
 fn is_disguised(word: &str, mostly_latin: bool) -> bool {
     let (mut latin, mut twins, mut others) = (0, 0, 0);
     for c in word.chars() {

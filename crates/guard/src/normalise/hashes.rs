@@ -1,4 +1,4 @@
-//! Hashes, and in lone names long numbers, out: they speak to nobody, and their letters and digits look like anything.
+//! Removes hashes, and long numbers in lone names: they say nothing, and by chance their characters look like words.
 //!
 //! Hex that spells readable text stays. That is no hash, and somebody may have hidden words in it. Long numbers within
 //! sentences stay as well: see `numbers`.

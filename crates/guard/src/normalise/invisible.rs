@@ -1,4 +1,4 @@
-//! Characters that nobody sees: dropped where they mean nothing, decoded where they spell something.
+//! Invisible characters: dropped where they mean nothing, decoded where they spell something.
 
 use unicode_normalization::char::is_combining_mark;
 

@@ -106,7 +106,7 @@ fn runs(text: &str) -> impl Iterator<Item = (usize, &[u8])> {
 
 /// A place inside a run, as the search for words reaches it.
 #[derive(Clone, Copy)]
-struct Place {
+struct Step {
     /// What the cheapest way here costs: one for each word and for each letter that belongs to none.
     cost: u32,
     /// Where the last piece began.
@@ -117,14 +117,14 @@ struct Place {
 /// Where the pieces of `run` end if it is made of words; empty if it is not. Each letter is the start of one search,
 /// which ends as soon as no word of the dictionary can follow.
 fn piece_ends(run: &[u8]) -> Vec<usize> {
-    let mut places = vec![Place { cost: u32::MAX, from: 0, is_word: false }; run.len() + 1];
+    let mut places = vec![Step { cost: u32::MAX, from: 0, is_word: false }; run.len() + 1];
     places[0].cost = 0;
     let dictionary: &WordTable = &DICTIONARY;
     for start in 0..run.len() {
         let cost = places[start].cost + 1;
         let mut reach = |end: usize, is_word: bool| {
             if cost < places[end].cost {
-                places[end] = Place { cost, from: start as u32, is_word };
+                places[end] = Step { cost, from: start as u32, is_word };
             }
         };
         reach(start + 1, false);
@@ -143,7 +143,7 @@ fn piece_ends(run: &[u8]) -> Vec<usize> {
     let (mut ends, mut words, mut strays) = (Vec::new(), 0, 0);
     let (mut at, mut after_is_word) = (run.len(), true);
     while at > 0 {
-        let Place { from, is_word, .. } = places[at];
+        let Step { from, is_word, .. } = places[at];
         // Letters that belong to no word stay together.
         if is_word || after_is_word {
             ends.push(at);

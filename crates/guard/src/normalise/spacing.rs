@@ -26,7 +26,7 @@ pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
     out
 }
 
-/// A quick look: are there enough bytes that stand alone? What is not ASCII counts as alone, to be looked at closely.
+/// A quick look: are there enough single letters? What is not ASCII counts as alone, to be looked at closely.
 fn may_be_spaced(text: &str) -> bool {
     let alone = count(text.as_bytes(), |before, byte, after| {
         let is_alone = byte.is_ascii_alphabetic() & !before.is_ascii_alphanumeric() & !after.is_ascii_alphanumeric();
@@ -94,7 +94,7 @@ fn push_joined(run: &str, out: &mut String, disguises: &mut Disguises) {
     out.push_str(rest);
 }
 
-/// What stands between the letters of a run.
+/// What separates the letters of a run.
 fn gaps(run: &str) -> impl Iterator<Item = &str> {
     run.split(|c: char| !is_gap(c)).filter(|gap| !gap.is_empty())
 }

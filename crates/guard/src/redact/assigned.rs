@@ -43,7 +43,7 @@ pub(super) fn match_at(
     }
     let mut value = value_after(text, at, at + name.len())?;
     if promise == Generated {
-        // A cell of a table ends here; in a password the sign may stand.
+        // A cell of a table ends here; a password may contain the sign.
         value.text = value.text.split('|').next().unwrap_or_default();
     }
     let is_code = is_constant(value.text) || is_type(&value) || names_itself(value.text, name);

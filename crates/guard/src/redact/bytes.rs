@@ -46,7 +46,7 @@ pub(super) fn run(text: &str, start: usize, alphabet: Alphabet, longest: usize) 
     start..start + length
 }
 
-/// The last `longest` characters of one alphabet before `end`, or fewer. What stands before them may be of the same
+/// The last `longest` characters of one alphabet before `end`, or fewer. The text before them may be of the same
 /// alphabet: the letter of an escape, a digit.
 pub(super) fn run_before(text: &str, end: usize, alphabet: Alphabet, longest: usize) -> Range<usize> {
     let rest = text.as_bytes().get(..end).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! holds one, so redacting our own sources changes nothing.
 
 use super::bytes::Alphabet;
-use super::kinds::{Form, KINDS, Row};
+use super::kinds::{Form, KINDS, SecretKind};
 use super::prefixed::{Prefixed, base62_digits};
 
 /// A text with a false secret in it.
@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Canary)> {
 
 /// The same with other letters for each seed.
 pub fn drawn(seed: u64) -> Vec<(&'static str, Canary)> {
-    let of_row = |row: &'static Row| -> Vec<(&'static str, Canary)> {
+    let of_row = |row: &'static SecretKind| -> Vec<(&'static str, Canary)> {
         let made = match &row.form {
             Form::Prefix(prefixed) => vec![bare(prefixed.example(seed))],
             _ => row.examples.iter().map(|example| filled(example, seed)).collect(),
@@ -81,7 +81,7 @@ pub const BOUNDARIES: &[&str] = &[
     "\\e[1m",
     "[32m",
     "^[[32m",
-    // Characters that nobody sees.
+    // Invisible characters.
     "x\u{ad}",
     "x\u{200b}",
     "x\u{2060}",
@@ -130,7 +130,7 @@ impl Prefixed {
     }
 }
 
-/// An example of the table with its slots filled; what stands between the marks is hidden, or all of it.
+/// An example of the table with its slots filled; the part between the marks is hidden, or all of it.
 fn filled(example: &str, seed: u64) -> Canary {
     let mut text = String::new();
     let mut rest = example;

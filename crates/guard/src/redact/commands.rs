@@ -56,7 +56,7 @@ fn is_password(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Does one of the commands stand before the flag, on the same line and in the same part of it?
+/// Is one of the commands before the flag, on the same line and in the same part of it?
 fn is_given_to(text: &View<'_>, at: usize, commands: &[&str]) -> bool {
     let start = text.floor_char_boundary(at.saturating_sub(COMMAND_BYTES_MAX));
     let command = text[start..at].rsplit(['\n', ';', '|', '&']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One encoded character at a time: what stands at a place, and what a person would see there instead.
+//! One encoded character at a time: its bytes in the text, and what a person would see instead.
 
 /// Something that is not what it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl Unit {
     }
 }
 
-/// More layers of the same encoding than this are nobody's accident.
+/// More layers of the same encoding than this are no accident.
 const LAYERS_MAX: usize = 16;
 
 /// The bytes with which a unit may start; most texts have few.
@@ -177,7 +177,7 @@ fn number(digits: &[u8], radix: u32) -> Option<u32> {
     digits.iter().try_fold(0_u32, |sum, digit| sum.checked_mul(radix)?.checked_add(char::from(*digit).to_digit(radix)?))
 }
 
-/// Characters that nobody sees: soft hyphens, joiners, direction marks, selectors, tags. They are no part of any key.
+/// Invisible characters: soft hyphens, joiners, direction marks, selectors, tags. They are no part of any key.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -14,12 +14,12 @@ use super::urls;
 use super::{Finding, view::View};
 
 /// One kind of secret, in one of its forms.
-pub(super) struct Row {
+pub(super) struct SecretKind {
     /// The name, as it appears in `[redacted:<kind>]`.
     pub(super) kind: &'static str,
     pub(super) form: Form,
     /// Texts with such a secret. `{a33}` are 33 letters and digits, `{h32}` hexadecimal ones; `canary.rs` has all
-    /// slots. The secret stands between `‹` and `›`; without these marks the whole text is one.
+    /// slots. The secret is between `‹` and `›`; without these marks the whole text is one.
     pub(super) examples: &'static [&'static str],
 }
 
@@ -61,30 +61,30 @@ const fn key(
     least: usize,
     most: usize,
     check: Check,
-) -> Row {
-    Row { kind, form: Form::Prefix(Prefixed { kind, prefix, alphabet, least, most, check }), examples: &[] }
+) -> SecretKind {
+    SecretKind { kind, form: Form::Prefix(Prefixed { kind, prefix, alphabet, least, most, check }), examples: &[] }
 }
 
-const fn shape(kind: &'static str, anchors: Texts, matcher: Matcher, examples: Texts) -> Row {
-    Row { kind, form: Form::Shape(anchors, matcher), examples }
+const fn shape(kind: &'static str, anchors: Texts, matcher: Matcher, examples: Texts) -> SecretKind {
+    SecretKind { kind, form: Form::Shape(anchors, matcher), examples }
 }
 
-/// A further kind that the matcher of the row above tells apart.
-const fn also(kind: &'static str, examples: Texts) -> Row {
-    Row { kind, form: Form::Above, examples }
+/// A further kind that the matcher of the row above distinguishes.
+const fn also(kind: &'static str, examples: Texts) -> SecretKind {
+    SecretKind { kind, form: Form::Above, examples }
 }
 
-const fn given(kind: &'static str, names: Texts, promise: Promise, examples: Texts) -> Row {
-    Row { kind, form: Form::Given(names, promise), examples }
+const fn given(kind: &'static str, names: Texts, promise: Promise, examples: Texts) -> SecretKind {
+    SecretKind { kind, form: Form::Given(names, promise), examples }
 }
 
-const fn flag(kind: &'static str, flags: Texts, commands: Texts, taking: Taking, examples: Texts) -> Row {
-    Row { kind, form: Form::Flag(flags, commands, taking), examples }
+const fn flag(kind: &'static str, flags: Texts, commands: Texts, taking: Taking, examples: Texts) -> SecretKind {
+    SecretKind { kind, form: Form::Flag(flags, commands, taking), examples }
 }
 
 /// All of them. Where one prefix begins another, the longer comes first.
 #[rustfmt::skip]
-pub(super) const KINDS: &[Row] = &[
+pub(super) const KINDS: &[SecretKind] = &[
     // Before the id itself, which hides its place from the rows below.
     shape("aws-secret-key", &["akia", "asia", "abia", "[redacted:aws-access-key-id]"], aws_secret_beside, &["AKIA{u16} / ‹{s40}›", "key id AKIA{u16}, and\nthe secret is ‹{s40}›"]),
 

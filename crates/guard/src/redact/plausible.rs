@@ -21,7 +21,7 @@ pub(super) fn is_varied(value: &str) -> bool {
 }
 
 /// As [`is_random`], where the prefix also begins names: small letters, capitals and digits, and no words. In camel
-/// case most letters stand in runs of four and more small ones, in a random key one in ten does.
+/// case most letters are in runs of four and more small ones, in a random key one in ten does.
 pub(super) fn is_jumbled(value: &str) -> bool {
     let runs = value.split(|c: char| !c.is_ascii_lowercase()).map(str::len);
     let in_words: usize = runs.filter(|length| *length >= 4).sum();

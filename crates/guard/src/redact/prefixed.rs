@@ -1,4 +1,4 @@
-//! Keys that are known by their first characters. Which ones there are stands in `kinds.rs`.
+//! Keys that are known by their first characters. `kinds.rs` lists them.
 
 use super::Finding;
 use super::bytes::{Alphabet, run};
@@ -26,7 +26,7 @@ pub(super) enum Check {
     Mnemon,
     /// No capital words such as `EXAMPLE`, which documentation uses.
     NotExample,
-    /// Its last eight digits are the CRC-32 of what stands before.
+    /// Its last eight digits are the CRC-32 of the rest.
     HexCrc,
 }
 
@@ -39,7 +39,7 @@ impl Prefixed {
 
 /// The key that starts at `at`, where the row's prefix was found.
 pub(super) fn match_at(row: &Prefixed, text: &View<'_>, at: usize) -> Option<Finding> {
-    // A checksum proves a key of ours wherever it stands.
+    // A checksum proves a key of ours in any place.
     let is_free = row.is_mnemon() || !text.is_inside_word(at);
     if !is_free || !text[at..].starts_with(row.prefix) {
         return None;

@@ -4,18 +4,18 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::kinds::{Form, KINDS, Row};
+use super::kinds::{Form, KINDS, SecretKind};
 use super::view::View;
 use super::{Finding, assigned, commands, prefixed};
 
 struct Scanner {
     automaton: AhoCorasick,
     /// The anchor and the row that it belongs to, by pattern number.
-    anchors: Vec<(&'static str, &'static Row)>,
+    anchors: Vec<(&'static str, &'static SecretKind)>,
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
-    let anchors: Vec<(&str, &Row)> =
+    let anchors: Vec<(&str, &SecretKind)> =
         KINDS.iter().flat_map(|row| row.form.anchors().iter().map(move |anchor| (*anchor, row))).collect();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
@@ -61,7 +61,7 @@ fn find_in(text: &View<'_>) -> Vec<Finding> {
     settle(findings)
 }
 
-fn look((anchor, row): (&str, &Row), text: &View<'_>, at: usize) -> Option<Finding> {
+fn look((anchor, row): (&str, &SecretKind), text: &View<'_>, at: usize) -> Option<Finding> {
     match &row.form {
         Form::Prefix(prefixed) => prefixed::match_at(prefixed, text, at),
         Form::Shape(_, matcher) => matcher(text, at),

@@ -29,12 +29,12 @@ pub(super) fn private_key(text: &View<'_>, at: usize) -> Option<Finding> {
     Some(Finding::new(kind, at..body_end + foot))
 }
 
-/// The bytes one further on, so that the dashes of a foot are told from the dash of a header line.
+/// The bytes one further on, to distinguish the dashes of a footer from the dash of a header line.
 fn ahead(text: &str, at: usize) -> impl Iterator<Item = u8> + '_ {
     text.as_bytes()[at..].iter().copied().skip(1).chain([0])
 }
 
-/// Base64 lines, also as they stand inside JSON strings and quoted lists, and header lines such as `Proc-Type:`.
+/// Base64 lines, also inside JSON strings and quoted lists, and header lines such as `Proc-Type:`.
 fn is_pem(byte: u8, next: u8) -> bool {
     Base64.has(byte)
         || matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'"' | b',' | b':' | b'.')
@@ -125,7 +125,7 @@ pub(super) fn azure_storage_key(text: &View<'_>, at: usize) -> Option<Finding> {
     ((43..=90).contains(&key.len()) && is_random(&text[key.clone()])).then(|| Finding::new("azure-storage-key", key))
 }
 
-/// The signature of a shared-access address; `%2B` and the like stand in it.
+/// The signature of a shared-access address; it may contain `%2B` and the like.
 pub(super) fn azure_signature(text: &View<'_>, at: usize) -> Option<Finding> {
     let before = byte_at(text, at.checked_sub(1)?)?;
     let start = at + 4;
@@ -225,7 +225,7 @@ pub(super) fn discord_token(text: &View<'_>, at: usize) -> Option<Finding> {
 /// How far from its id the secret half of an AWS key is looked for, on both sides.
 const BESIDE_BYTES_MAX: usize = 200;
 
-/// The forty letters that stand beside the id of an AWS key, or beside what was put in the place of one.
+/// The forty letters beside the id of an AWS key, or beside what was put in the place of one.
 pub(super) fn aws_secret_beside(text: &View<'_>, at: usize) -> Option<Finding> {
     const LENGTH: usize = 40;
     let is_id = text[at..].starts_with('A') && run(text, at, Base32, 20).len() == 20;
@@ -236,7 +236,7 @@ pub(super) fn aws_secret_beside(text: &View<'_>, at: usize) -> Option<Finding> {
     let end = text.floor_char_boundary(text.len().min(at + BESIDE_BYTES_MAX));
     let mut from = start;
     while from < end {
-        // Base64, but no padding: `key=` may stand before it.
+        // Base64, but no padding: `key=` may come before it.
         let is_letter = |b: &u8| Base64.has(*b) && *b != b'=';
         let length = text.as_bytes()[from..].iter().take(LENGTH + 1).take_while(|b| is_letter(b)).count();
         if length == LENGTH && is_mixed(&text[from..from + LENGTH]) {

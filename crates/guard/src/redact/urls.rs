@@ -41,7 +41,7 @@ const AUTHORITY_BYTES_MAX: usize = 300;
 /// What Oracle's addresses begin with.
 pub(super) const ORACLE: &str = "oracle:thin:";
 
-/// The password or token in the address whose `://` stands at `at`.
+/// The password or token in the address whose `://` is at `at`.
 pub(super) fn match_at(text: &View<'_>, at: usize) -> Option<Finding> {
     let start = at + 3;
     // What was taken out before holds a colon, and is no user with a password.
@@ -68,7 +68,7 @@ pub(super) fn match_at(text: &View<'_>, at: usize) -> Option<Finding> {
     Some(Finding::new(kind, password))
 }
 
-/// A user that is really a token: long, and nobody's name.
+/// A user that is really a token: long, and not a name.
 fn is_token(user: &str) -> bool {
     let is_plain = user.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
     is_plain && ((user.len() >= 20 && is_random(user)) || is_uuid(user)) && !is_placeholder(user)

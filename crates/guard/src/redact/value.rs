@@ -10,7 +10,7 @@ pub(super) struct Value<'t> {
     pub(super) text: &'t str,
     pub(super) start: usize,
     pub(super) is_quoted: bool,
-    /// What stands right after it.
+    /// The byte right after it.
     pub(super) next: Option<u8>,
     /// Does ` =` follow? Then it is the type in `name: Type = value`.
     pub(super) is_annotated: bool,
@@ -30,7 +30,7 @@ struct Quote {
     backslashes: usize,
 }
 
-/// The value of a name that stands from `name` to `at`: an optional quote, a sign, an optional quote, the value.
+/// The value after the name from `name` to `at`: an optional quote, a sign, an optional quote, the value.
 pub(super) fn value_after<'t>(text: &'t View<'_>, name: usize, at: usize) -> Option<Value<'t>> {
     let after_name = after_quote(text, at).map_or(at, |(end, _)| end);
     let after_name = after_name + usize::from(byte_at(text, after_name) == Some(b']'));

@@ -1,4 +1,4 @@
-//! The text as the matchers see it: as it stands, or as a person would see it after every layer of encoding is undone
+//! The text as the matchers see it: as it is, or as a person would see it after every layer of encoding is undone
 //! (JSON and percent escapes, entities, terminal colours, invisible characters). What is found maps back to the
 //! original.
 
@@ -13,14 +13,14 @@ use super::escapes::{Unit, next_start, unit_at};
 pub(super) struct View<'t> {
     text: Cow<'t, str>,
     /// Where each byte came from; empty where the view is the original.
-    places: Vec<Place>,
+    places: Vec<Origin>,
     /// The last run of base64url that was measured: heads of tokens repeat inside one, and each would read to its end.
     token_run: Cell<(usize, usize)>,
 }
 
 /// The original bytes that one byte of the view stands for.
 #[derive(Clone, Copy)]
-struct Place {
+struct Origin {
     start: u32,
     end: u32,
 }
@@ -39,7 +39,7 @@ impl<'t> View<'t> {
         View { text: Cow::Borrowed(text), places: Vec::new(), token_run: Cell::default() }
     }
 
-    /// The text without what shows nothing, such as soft hyphens and colours: these may stand in the middle of a key.
+    /// The text without what shows nothing, such as soft hyphens and colours: these may be in the middle of a key.
     pub(super) fn visible(text: &'t str) -> View<'t> {
         let invisible = |at: usize| unit_at(text, at).filter(|unit| unit.shows.is_none());
         View::rewritten(text, invisible).unwrap_or_else(|| View::plain(text))
@@ -72,13 +72,13 @@ impl<'t> View<'t> {
 
     fn copy(&mut self, text: &str, range: Range<usize>) {
         self.text.to_mut().push_str(&text[range.clone()]);
-        self.places.extend(range.map(|at| Place { start: at as u32, end: at as u32 + 1 }));
+        self.places.extend(range.map(|at| Origin { start: at as u32, end: at as u32 + 1 }));
     }
 
     fn show(&mut self, at: usize, unit: Unit) {
         let Some(c) = unit.shows else { return };
         self.text.to_mut().push(c);
-        let place = Place { start: at as u32, end: (at + unit.length) as u32 };
+        let place = Origin { start: at as u32, end: (at + unit.length) as u32 };
         self.places.extend((0..c.len_utf8()).map(|_| place));
     }
 
@@ -105,7 +105,7 @@ impl<'t> View<'t> {
         }
     }
 
-    /// The whole run of base64url letters from `start` on, measured once however many heads stand in it.
+    /// The whole run of base64url letters from `start` on, measured once however many heads it contains.
     pub(super) fn token_run(&self, start: usize) -> Range<usize> {
         let (known_start, known_end) = self.token_run.get();
         if (known_start..known_end).contains(&start) {

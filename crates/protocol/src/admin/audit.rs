@@ -91,7 +91,7 @@ pub struct UsageJson {
     pub before: FiguresJson,
 }
 
-/// One process of the service, as it last told of itself.
+/// One process of the service, by its last report.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeJson {
     pub id: String,

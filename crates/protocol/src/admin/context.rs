@@ -24,7 +24,7 @@ pub struct AskContext {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContextJson {
     pub workspace: String,
-    /// Empty if there is nothing to tell.
+    /// Empty if there is nothing to show.
     pub markdown: String,
     /// An estimate of the text's tokens, never more than the budget.
     pub tokens: usize,

@@ -17,7 +17,7 @@ pub struct SetGuard {
 pub struct ReleaseText {
     /// The hash shown in the list of rejections.
     pub hash: Option<String>,
-    /// The reference that the refused caller was told.
+    /// The reference in the answer to the refused caller.
     pub reference: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct RejectionJson {
     pub member_name: Option<String>,
     /// Used to release the text.
     pub hash: String,
-    /// What the refused caller was told; it also releases the text.
+    /// The reference in the answer to the refused caller; it also releases the text.
     pub reference: String,
     /// `refuse`, or `caution` where the guard was unsure.
     pub verdict: String,

@@ -50,7 +50,7 @@ pub struct KeyJson {
     pub hint: Option<String>,
     /// Its last request to `/mcp`, of any method.
     pub seen_at: Option<String>,
-    /// The name and version of the last program that told them.
+    /// The name and version of the last program that sent them.
     pub seen_client: Option<String>,
     /// How many living OAuth connections stand for it.
     pub connections: u64,

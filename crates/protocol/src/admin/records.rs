@@ -10,7 +10,7 @@ pub struct WorkspaceJson {
     pub name: String,
     /// Records that the caller can see: those that live, or that lived when it was deleted.
     pub records: u64,
-    /// How they stand; absent for a deleted one.
+    /// Their number by status; absent for a deleted one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_status: Option<StatusCountsJson>,
     /// When something was last saved that still lives.
@@ -88,7 +88,7 @@ pub struct ReasonJson {
     /// The newest hash that the caller knows of its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_hash: Option<String>,
-    /// Where its source moved to, if it is gone and that was told.
+    /// Where its source moved to, if it is gone and that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
     /// When that was seen.

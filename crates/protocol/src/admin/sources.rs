@@ -21,7 +21,7 @@ pub struct SourceJson {
     /// Whether the source is known to be gone.
     #[serde(default)]
     pub source_gone: bool,
-    /// Where it moved to, if that was told.
+    /// Where it moved to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
     /// When that was seen.

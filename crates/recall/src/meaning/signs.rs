@@ -8,7 +8,7 @@ use crate::simd::wide;
 /// The signs of the first 128 components.
 pub(crate) type Signs = [u64; SIGNS / 64];
 
-/// How many components take part. The model's are sorted by how much they vary, so the first half tells most, and at a
+/// How many components take part. The model's are sorted by how much they vary, so the first half says most, and at a
 /// million records reading the signs is what a search waits for.
 const SIGNS: usize = 128;
 
@@ -110,7 +110,7 @@ fn reach_of(distances: &[u8], count: usize) -> u8 {
 }
 
 wide! {
-    /// Makes the distance of everybody who is not a member the largest there is. One word of `members` stands for 64
+    /// Gives every record that is not a member the largest distance. One word of `members` stands for 64
     /// slots.
     push_away = push_away_plain(distances: &mut [u8], members: &[u64])
 }

@@ -15,7 +15,7 @@ pub(super) struct Table {
     continuations: Pieces,
 }
 
-/// Pieces that stand at the same place of a word.
+/// Pieces at the same place of a word.
 struct Pieces {
     /// Nearly all of them.
     short: FxHashMap<Short, u32>,
@@ -116,7 +116,7 @@ impl Table {
         self.starts.longest_match(text)
     }
 
-    /// Adds the pieces of a word. One that can't be cut to its end has none at all: then it tells `false`.
+    /// Adds the pieces of a word. Returns `false`, and adds none, if it can't be cut to its end.
     pub(super) fn cut(&self, word: &str, pieces: &mut Vec<u32>) -> bool {
         if word.is_empty() || word.len() > WORD_CHARS_MAX && word.chars().count() > WORD_CHARS_MAX {
             return false;

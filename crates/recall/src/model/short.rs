@@ -15,7 +15,7 @@ impl Short {
         Self(number(first), number(&rest[..rest.len().min(8)]))
     }
 
-    /// Where the lengths of pieces stand that begin with the same four bytes.
+    /// The place of the lengths of pieces that begin with the same four bytes.
     pub(super) const fn place(self) -> usize {
         ((self.0 as u32).wrapping_mul(0x9e37_79b1) >> 16) as usize
     }

@@ -52,7 +52,7 @@ impl Vocabulary {
         self.lines.lines().count()
     }
 
-    /// Cuts a text. `lean` tells for each piece how much it speaks against English where it is a whole word.
+    /// Cuts a text. `lean` says for each piece how much it speaks against English as a whole word.
     pub(crate) fn cut(&self, text: &str, lean: &[i8]) -> Cut {
         let normal = normalise(text);
         let mut reading = Reading::new(self, lean, weight_of_marks(text), normal.len());

@@ -22,7 +22,7 @@ struct Audience {
 }
 
 impl Audiences {
-    /// Counts a record more, and tells where its audience stands.
+    /// Counts one more record, and returns the place of its audience.
     pub(super) fn enter(&mut self, number: AudienceNo) -> u32 {
         let (list, free) = (&mut self.list, &mut self.free);
         let place = *self.places.entry(number).or_insert_with(|| {

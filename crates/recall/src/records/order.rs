@@ -1,9 +1,9 @@
-//! The order in which records were saved. It is that of the slots, as long as nobody comes late.
+//! The order in which records were saved. It is that of the slots as long as no record comes late.
 
 use crate::bits::Bits;
 use crate::memory::{push_tight, vec_bytes};
 
-/// Stands where a record has gone.
+/// In the place of a record that was removed.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// Slots by rising `seq`.
@@ -11,10 +11,10 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 pub(crate) struct Order {
     /// `NOBODY` where a record has gone: closing the gap at once would move every later record.
     slots: Vec<u32>,
-    /// By slot: where it stands in `slots`.
+    /// By slot: its place in `slots`.
     places: Vec<u32>,
     gaps: usize,
-    /// Whether somebody does not stand at the place of the slot's number.
+    /// Whether a record is not at the place of its slot's number.
     is_bent: bool,
 }
 
@@ -90,7 +90,7 @@ impl Order {
         &self.places
     }
 
-    /// Whether everybody stands at the place of the slot's number: nobody came late.
+    /// Whether every record is at the place of its slot's number: none came late.
     pub(crate) fn is_straight(&self) -> bool {
         !self.is_bent
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const K1: f32 = 1.2;
 /// How much long records are held back.
 const B: f32 = 0.75;
-/// What a word counts that stands beside the text only, in a record's source or key.
+/// What a word counts that is only beside the text, in a record's source or key.
 const BESIDE: f32 = 0.5;
 /// What a score of one is as a whole number.
 pub(crate) const ONE: f32 = 65_536.0;
@@ -38,10 +38,10 @@ pub(crate) struct Bm25 {
     mean_length: f32,
     /// By class of length.
     norms: [f32; CLASSES],
-    /// What a term is worth that stands once, twice … in a record of each class.
+    /// What a term is worth that occurs once, twice … in a record of each class.
     few: [[f32; CLASSES]; FEW],
     /// What `idf` gave for small counts, or nothing yet: most words are rare, and a logarithm for each of the lenders'
-    /// words takes longer than all the rest of lending. By their bits; 0 stands for nothing.
+    /// words takes longer than all the rest of lending. By their bits; 0 means nothing.
     idfs: [AtomicU32; IDFS],
 }
 
@@ -68,7 +68,7 @@ impl Bm25 {
         self.records as u32
     }
 
-    /// How telling a term is that stands in `counted` records.
+    /// How informative a term is that occurs in `counted` records.
     pub(crate) fn idf(&self, counted: u32) -> f32 {
         let Some(known) = self.idfs.get(counted as usize) else { return self.compute_idf(counted) };
         match known.load(Ordering::Relaxed) {
@@ -87,7 +87,7 @@ impl Bm25 {
         libm::log(1.0 + (self.records - counted + 0.5) / (counted + 0.5)) as f32
     }
 
-    /// How much of its full weight a term reaches that stands `count` times in a record of this class.
+    /// How much of its full weight a term reaches that occurs `count` times in a record of this class.
     #[inline(always)]
     pub(crate) fn saturation(&self, count: u32, class: u8) -> f32 {
         match self.few.get(count.wrapping_sub(1) as usize) {
@@ -96,7 +96,7 @@ impl Bm25 {
         }
     }
 
-    /// What a term with this factor is worth where it stands once, by class of length.
+    /// What a term with this factor is worth where it occurs once, by class of length.
     pub(crate) fn worths_of_one(&self, factor: f64, worths: &mut [u32; CLASSES]) {
         for (worth, &saturation) in worths.iter_mut().zip(&self.few[0]) {
             *worth = contribution(factor, saturation);
@@ -120,13 +120,13 @@ pub(crate) fn class_of(length: u16) -> u8 {
     class.min(CLASSES as u16 - 1) as u8
 }
 
-/// The length that stands for a class: the middle one.
+/// The length that represents a class: the middle one.
 fn length_of(class: u16) -> f32 {
     let length = if class < OWN_CLASS { class } else { (class - (OWN_CLASS - OWN_CLASS / 16)) * 16 + 8 };
     f32::from(length)
 }
 
-/// How much of its full weight a term reaches that stands `count` times in a record's text; 0 for one beside it.
+/// How much of its full weight a term reaches that occurs `count` times in a record's text; 0 for one beside it.
 #[inline]
 pub(crate) fn saturation(count: u32, norm: f32) -> f32 {
     let count = if count == 0 { BESIDE } else { count as f32 };

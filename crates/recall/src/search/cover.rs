@@ -21,7 +21,7 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// A term that is counted nowhere and that nobody has who is seen is not known.
+    /// A term that is counted nowhere and that no visible record has is not known.
     pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, holders: &Holders) -> Self {
         let terms = query.terms.len() as u32;
         if !query.is_masked() {
@@ -88,7 +88,7 @@ impl Cover {
 
 /// How many visible records have each term of a query.
 pub(crate) struct Holders {
-    /// In the order of the query. All 0 where the query has too many terms to tell them apart.
+    /// In the order of the query. All 0 where the query has too many terms to distinguish them.
     of_terms: [u64; MASKED_TERMS_MAX],
     /// The marks of all records, where they only count.
     marks: u64,

@@ -35,7 +35,7 @@ pub struct ExplainedWord {
     pub stem: String,
     /// How much it counted; a word typed once has 1.
     pub weight: f64,
-    /// In how many of the counted records it stands.
+    /// In how many of the counted records it occurs.
     pub records: u32,
 }
 
@@ -50,7 +50,7 @@ pub struct ExplainedHit {
     pub chance: f64,
     /// What the order was made from: shares plus bonuses.
     pub strength: f64,
-    /// The query's stems that stand in it. Empty where meaning alone brought it in.
+    /// The query's stems that occur in it. Empty where meaning alone brought it in.
     pub matched: Vec<String>,
     /// BM25 of the query's own words.
     pub words: f64,
@@ -190,7 +190,7 @@ impl Ranking<'_> {
         own_terms.iter().filter_map(share).sum()
     }
 
-    /// Which of the query's stems stand in a record, in the order of the query.
+    /// Which of the query's stems occur in a record, in the order of the query.
     fn matched_stems(&self, slot: u32) -> Vec<String> {
         let lexicon = &self.index.lexicon;
         let stands_there = |term| self.index.records.all_forms(slot).any(|form| Some(lexicon.term_of(form)) == term);

@@ -49,7 +49,7 @@ impl Spread {
         self.squares += i128::from(after * after - before * before);
     }
 
-    /// What was added stands for more: `known` records of `all`.
+    /// What was added is a sample: `known` records of `all`.
     pub(crate) fn stretch(&mut self, known: usize, all: usize) {
         if 0 < known && known < all {
             let stretch = |sum: i128| sum * all as i128 / known as i128;

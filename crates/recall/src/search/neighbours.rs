@@ -12,14 +12,14 @@ use crate::simd::wide;
 const MARKS_REACH: usize = 2;
 /// What the words of the first, second … neighbour weigh, in tenths.
 const RING: [u32; 5] = [10, 8, 5, 4, 3];
-/// The same in the order of saving; the record itself stands in the middle.
+/// The same in the order of saving; the record itself is in the middle.
 const RING_BLOCK: [u32; 11] = [3, 4, 5, 8, 10, 0, 10, 8, 5, 4, 3];
 /// Records saved further apart than this many seconds are no neighbours.
 const APART_MAX: u32 = 86_400;
 
-/// Who stands next to whom, for one caller.
+/// Which records are neighbours, for one caller.
 pub(crate) struct Neighbours<'a> {
-    /// Slots in the order of saving. Where `seen` or `members` are given, some may be nobody's or unseen.
+    /// Slots in the order of saving. Where `seen` or `members` are given, some may be empty or unseen.
     lane: Cow<'a, [u32]>,
     /// By slot: its place in the lane.
     places: Cow<'a, [u32]>,
@@ -136,7 +136,7 @@ impl<'a> Neighbours<'a> {
         self.lane().iter().map(|&slot| self.saved_at[slot as usize]).collect()
     }
 
-    /// Calls `found` with every neighbour, and how many stand between.
+    /// Calls `found` with every neighbour, and how many are between.
     #[inline]
     fn each(&self, slot: u32, reach: usize, mut found: impl FnMut(usize, u32)) {
         let saved_at = self.saved_at[slot as usize];
@@ -195,7 +195,7 @@ fn add_roots_plain(rings: &mut [u32], others: &[u32], weight: u32, times: &[u32]
     }
 }
 
-/// Whether the order of saving has nobody in it but visible records.
+/// Whether the order of saving has only visible records.
 fn is_gapless(index: &WorkspaceIndex, seen: &Seen<'_>) -> bool {
     seen.is_everyone() && index.records.order().slots().len() == seen.records as usize
 }

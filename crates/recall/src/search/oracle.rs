@@ -66,7 +66,7 @@ struct Page {
     language: Option<Language>,
 }
 
-struct Asked {
+struct OracleQuery {
     /// Stem and weight, in the order of their first use.
     terms: Vec<(String, f32)>,
     sequence: Vec<String>,
@@ -89,11 +89,11 @@ struct Scored {
 struct Oracle<'r> {
     recipe: &'r Recipe,
     pages: Vec<Page>,
-    asked: Asked,
+    asked: OracleQuery,
     bm25: Bm25,
     /// The pages that the caller sees, in the order of saving.
     seen: Vec<usize>,
-    /// Those of them that stand for all where a spread is taken.
+    /// The sample of them from which a spread is taken.
     sample: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Words of the query that stand near each other in a record too: "boiler code" is more than "boiler" and "code".
+//! Words of the query that are near each other in a record too: "boiler code" is more than "boiler" and "code".
 //!
 //! Pairs have no postings: they would be twice as many as the words. A record that has two words of the query is read
 //! instead. So the frequency of a pair is unknown; it weighs as much as its two words together, which ranked better
@@ -12,7 +12,7 @@ use crate::search::bm25::{Bm25, contribution, factor, saturation};
 use crate::search::query::{MASKED_TERMS_MAX, Query};
 use crate::words::Stops;
 
-/// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
+/// How far apart the two words of a pair may be: next to each other, or one word between. Stop words do not count.
 const REACH: usize = 2;
 
 /// The pairs of a query.

@@ -141,7 +141,7 @@ impl Query {
         }
     }
 
-    /// How many of its words a record has, as far as that tells anything.
+    /// How many of its words a record has, as far as that says anything.
     pub(crate) fn telling_count(&self, count: u32, has_pair: bool) -> f64 {
         telling_count(self.is_syllabic, count, has_pair)
     }

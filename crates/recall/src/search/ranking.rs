@@ -44,7 +44,7 @@ pub(crate) struct Candidate {
     pub(crate) pairs: u32,
     /// `NO_VECTOR` where either side has none.
     pub(crate) near: i32,
-    /// Which terms of the query it has; how many of them, where there are too many to tell them apart.
+    /// Which terms of the query it has; how many of them, where there are too many to distinguish them.
     pub(crate) marks: u32,
     /// Which terms it has together with its neighbours.
     pub(crate) around: u32,
@@ -85,7 +85,7 @@ pub(crate) struct Ranking<'a> {
     scales: Scales,
     chances: Chances,
     pub(crate) bonuses: Bonuses,
-    /// Those that stand for all where a spread is taken; empty where all are looked at.
+    /// The sample from which a spread is taken; empty where all are looked at.
     sample: Cow<'a, [u32]>,
     /// By slot; empty where signs choose whom to compare.
     nearness: Vec<i32>,
@@ -261,7 +261,7 @@ impl<'a> Ranking<'a> {
         self.chances.of(count, terms, candidate.near)
     }
 
-    /// Lets the best records lend words to the query, each by how far it stands above the mean.
+    /// Lets the best records lend words to the query, each by how far it is above the mean.
     fn lend(&mut self, candidates: &[Candidate], mean: f64) {
         let best = self.best_of(candidates, self.recipe.feedback_records);
         let lender = |(rank, found): (usize, &Candidate)| Lender::new(found.slot, rank, found.strength - mean);

@@ -21,8 +21,8 @@ pub(crate) struct Kept<'a> {
     pub(crate) wanted: &'a mut [u64],
 }
 
-/// Looks at a window once: keeps its marks, the roots of its scores and who is wanted; tells the sum of all roots and
-/// the sum of their squares.
+/// Looks at a window once: keeps its marks, the roots of its scores and which slots are wanted; returns the sum of all
+/// roots and the sum of their squares.
 pub(crate) fn look_at(sums: &[u64], wanted: Wanted, kept: &mut Kept<'_>) -> (u64, u64) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_able() {
@@ -146,7 +146,7 @@ mod x86 {
             Self { roots: _mm512_setzero_si512(), squares: _mm512_setzero_si512() }
         }
 
-        /// Adds scores, and tells their roots, as `coarse_root` draws them.
+        /// Adds scores, and returns their roots by `coarse_root`.
         #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
         fn add(&mut self, scores: __m512i) -> __m256i {
             let scores = _mm512_cvtepi32_ps(_mm512_min_epu32(scores, splat(SCORE_MAX)));
@@ -172,7 +172,7 @@ mod x86 {
         }
     }
 
-    /// Scores whose roots nobody keeps. Most are 0; the others wait here until they fill a register.
+    /// Scores whose roots are not kept. Most are 0; the others wait here until they fill a register.
     struct Sparse {
         waiting: [u32; 2 * LANES],
         count: usize,
@@ -217,7 +217,7 @@ mod x86 {
 }
 
 wide! {
-    /// The roots of a window's scores; tells their sum and the sum of their squares.
+    /// The roots of a window's scores; returns their sum and the sum of their squares.
     roots_of = roots_plain(sums: &[u64], roots: &mut [u16]) -> (u64, u64)
 }
 

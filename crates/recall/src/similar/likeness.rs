@@ -38,7 +38,7 @@ impl Likeness {
 
     /// How likely both are about the same fact.
     pub fn chance(&self) -> f64 {
-        // With another number in the same words, place tells most: `invoice 4711 was paid` names another invoice, and
+        // With another number in the same words, the place decides: `invoice 4711 was paid` names another invoice, and
         // `the job runs at 4:30` another time.
         let (base, by_lateness) = match (self.has_other_word, self.has_other_number) {
             (false, false) => (0.0, 4.7),

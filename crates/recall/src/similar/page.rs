@@ -46,7 +46,7 @@ fn log2(number: u32) -> u32 {
 pub(super) struct Term {
     pub(super) number: TermNo,
     pub(super) weight: u32,
-    /// In how many counted records it stands.
+    /// In how many counted records it occurs.
     pub(super) counted: u32,
     /// The place of its first word.
     pub(super) first_at: u32,

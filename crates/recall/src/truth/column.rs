@@ -4,7 +4,7 @@ use crate::bits::Bits;
 use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::mapped_vec::MappedVec;
 
-/// Stands for no number.
+/// Means: no number.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Numbers by slot.

@@ -1,4 +1,4 @@
-//! In which language a text is written, as far as the model tells: English, another of Latin letters, or by its script.
+//! In which language a text is written, as far as the model shows: English, another of Latin letters, or by its script.
 //! Texts of different languages share no words, and then missing words say nothing.
 
 use super::scripts::{self, Language};
@@ -43,7 +43,7 @@ impl Ballot {
         }
     }
 
-    /// `None` where nothing tells.
+    /// `None` without any evidence.
     pub(crate) fn verdict(&self) -> Option<Language> {
         let (count, language) = (self.by_script.iter().zip(BY_SCRIPT))
             .map(|(&count, (_, own))| (count, own))

@@ -1,4 +1,4 @@
-//! Where in a text the words stand that a query found: for marking them.
+//! The places in a text of the words that a query found, for marking them.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -20,7 +20,7 @@ impl Stops {
     pub(crate) const ENGLISH: Stops = Stops(1);
     /// English ones among them: technical texts of every language are full of English.
     pub(crate) const ALL: Stops = Stops(3);
-    /// How many bits tell where a word says nothing.
+    /// How many bits a word has for the languages in which it says nothing.
     pub(crate) const BITS: u32 = 2;
 
     /// Where a folded word says nothing.

@@ -14,7 +14,7 @@ use super::story::{Findings, Story, check_all};
 use super::writers::{Writers, WritersSpec};
 use crate::wire::Wire;
 
-/// A workspace that nobody writes to while backups are made, so that its answers can be compared to the letter.
+/// A workspace without writers while backups are made, so that its answers can be compared to the letter.
 const QUIET: &str = "quiet";
 const QUIET_RECORDS: usize = 60;
 /// Long records in another workspace: with them a slow backup takes seconds, and the kill comes before its end.

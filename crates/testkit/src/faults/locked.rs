@@ -12,7 +12,7 @@ use super::nodes::Nodes;
 #[derive(Debug, Clone, Default)]
 pub struct LockedReport {
     pub calls: usize,
-    /// How many of them were told that storage is unavailable.
+    /// How many of them were answered that storage is unavailable.
     pub told: usize,
     /// The longest wait of a call.
     pub wait_max: Duration,

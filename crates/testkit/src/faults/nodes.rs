@@ -254,7 +254,7 @@ async fn call(
     Ok(result.clone())
 }
 
-/// What writers were told, and what was found in the end.
+/// The answers that writers got, and what was found in the end.
 #[derive(Debug, Clone, Default)]
 pub struct NodesReport {
     pub acknowledged: usize,
@@ -287,7 +287,7 @@ impl NodesReport {
     }
 }
 
-/// What writers were told, before it is compared with what is stored.
+/// The answers that writers got, before they are compared with what is stored.
 pub struct Told {
     report: NodesReport,
     ids: HashSet<String>,
@@ -392,7 +392,7 @@ const WRITERS: usize = 8;
 const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
 impl Nodes {
-    /// Lets writers run while `fault` happens, then compares what is stored with what they were told.
+    /// Lets writers run while `fault` happens, then compares what is stored with their answers.
     pub async fn under_load(
         &mut self,
         fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>,
@@ -407,7 +407,7 @@ impl Nodes {
     /// Asks how many of their texts are stored once more.
     pub const DOUBLED: &str = "SELECT COUNT(*) - COUNT(DISTINCT content) FROM record WHERE content LIKE 'writer %'";
 
-    /// Lets writers run while `fault` happens, and returns what they were told.
+    /// Lets writers run while `fault` happens, and returns their answers.
     pub async fn under_load_of(&mut self, fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>) -> Result<Told> {
         let stop = Arc::new(AtomicBool::new(false));
         let landmark = json!({"content": LANDMARK, "workspace": "landmarks"});

@@ -1,4 +1,4 @@
-//! What one writer was told, and whether the service still agrees.
+//! The answers that one writer got, and whether the service still agrees.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::AddAssign;
@@ -14,7 +14,7 @@ const OTHER_HASH: &str = "as-seen-later";
 /// How many records of a story are searched one by one; all of them are listed by their source.
 const SEARCHES_MAX: usize = 250;
 
-/// Everything that one writer was told. Its records share a source, so they can be listed together.
+/// All answers that one writer got. Its records share a source, so they can be listed together.
 #[derive(Debug, Clone)]
 pub struct Story {
     pub workspace: String,
@@ -45,7 +45,7 @@ pub struct Findings {
     pub lost: usize,
     /// Forgotten records that are back.
     pub returned: usize,
-    /// Records with another text, or ones that nobody can have saved.
+    /// Records with another text, or ones that were never saved.
     pub wrong: usize,
 }
 

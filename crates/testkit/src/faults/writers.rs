@@ -55,7 +55,7 @@ impl Writers {
     }
 }
 
-/// Writes until told to stop or until the connection breaks; both end a story properly.
+/// Writes until it is stopped or the connection breaks; both end a story properly.
 async fn write(mut story: Story, mut wire: Wire, stop: Arc<AtomicBool>, number: u64) -> Story {
     let mut living: Vec<String> = Vec::new();
     let mut drawn = number;

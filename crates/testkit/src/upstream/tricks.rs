@@ -28,7 +28,7 @@ pub enum Trick {
     ShortLength,
     /// It redirects.
     Redirect(String),
-    /// It answers a request that nobody sent.
+    /// It answers a request that was not sent.
     OtherId,
     /// It answers with this status.
     Status(u16),

@@ -1,4 +1,4 @@
-//! What stands between an assistant and its memory, and what that costs.
+//! What is between an assistant and its memory, and what that costs.
 
 use anyhow::Result;
 

@@ -51,7 +51,7 @@ pub(super) fn isolation() -> Chapter {
     }
 }
 
-/// `name: figures, PASS` as a row. Figures stand as they were printed, with grouped digits.
+/// `name: figures, PASS` as a row. Figures are as they were printed, with grouped digits.
 fn faults(run: &Run) -> Result<Shown> {
     let mut rows = Vec::new();
     for line in run.lines().filter(|line| !line.is_empty()) {

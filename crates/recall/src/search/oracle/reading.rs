@@ -8,7 +8,7 @@ use crate::time::dates_in;
 use crate::words::{Ballot, Hint, Role, Stems, Stops, each_word, is_syllabic, is_understood};
 use crate::{AudienceNo, Filter, Model, SearchRequest};
 
-use super::{Asked, Doc, Page, Sighting};
+use super::{Doc, OracleQuery, Page, Sighting};
 
 /// Whether a record no longer holds for the caller.
 pub(super) fn is_stale(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_>) -> bool {
@@ -79,7 +79,7 @@ fn stops_of(query: &str) -> Stops {
     if Model::shipped().read(query).0 { Stops::ENGLISH } else { Stops::ALL }
 }
 
-pub(super) fn ask(query: &str) -> Asked {
+pub(super) fn ask(query: &str) -> OracleQuery {
     let stems = Stems::new();
     let mut words = Vec::new();
     let (stops, mut ballot) = (stops_of(query), Ballot::default());
@@ -89,7 +89,7 @@ pub(super) fn ask(query: &str) -> Asked {
     });
     let all_score = !words.iter().any(|(word, role)| *role == Role::Running && !stops.has(word));
     let (terms, sequence) = (Vec::new(), Vec::new());
-    let mut asked = Asked {
+    let mut asked = OracleQuery {
         terms,
         sequence,
         words: Vec::new(),

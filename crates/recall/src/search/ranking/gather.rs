@@ -42,7 +42,8 @@ impl Ranking<'_> {
                 roots.get_mut(start..end).unwrap_or_default(),
             );
             spread.add_moments(moments);
-            // Words raise whom meaning brings in, also those that let nobody in. Windows without words are not shown.
+            // Words raise records that meaning brings in, even words that bring in none by themselves. Windows without
+            // words are not shown.
             while kindred.next_if(|candidate| (candidate.slot as usize) < start).is_some() {}
             while let Some(candidate) = kindred.next_if(|candidate| (candidate.slot as usize) < end) {
                 let sum = window[candidate.slot as usize - start];
@@ -143,9 +144,9 @@ impl Ranking<'_> {
 struct Sieve<'a> {
     all_words: &'a super::AllWords,
     best: Best,
-    /// A list of keywords is a demand: what meets it is compared, however weak its words look.
+    /// A list of keywords is a demand: records that meet it are compared, however weak its words look.
     complete: Option<Best>,
-    /// The marks without which nobody has all words.
+    /// The marks that a record with all words has.
     required: u32,
     wanted: Vec<u64>,
 }

@@ -3,8 +3,8 @@
 use super::{Candidate, Ranking};
 
 impl Ranking<'_> {
-    /// What no longer holds stands behind what holds and speaks of the same thing. Of those that dispute a key the
-    /// newest is first: they trade places among themselves, and with nobody else.
+    /// What no longer holds comes after what holds and is about the same thing. Of those that dispute a key the
+    /// newest is first: they trade places among themselves only.
     pub(super) fn put_truth_first(&self, candidates: &mut [Candidate], limit: usize) {
         let front = limit.max(self.recipe.bounds.read);
         let front = self.select_best(candidates, front);
@@ -13,7 +13,7 @@ impl Ranking<'_> {
         }
         let key_of = |candidate: &Candidate| self.index.truth.key_of(candidate.slot);
         if !front.iter().any(|candidate| candidate.is_stale || key_of(candidate).is_some()) {
-            // Nobody trades places: only what is asked for needs an order.
+            // No places are traded: only what is asked for needs an order.
             return self.sort_best(front, limit);
         }
         self.sort_best(front, usize::MAX);
