@@ -61,7 +61,7 @@ impl Visit {
     /// The page of a form that was refused.
     pub(super) fn show_again<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
         match page {
-            Ok(page) => self.html(StatusCode::BAD_REQUEST, &page),
+            Ok(page) => self.html(self.again.as_ref().map_or(StatusCode::BAD_REQUEST, |again| again.status), &page),
             Err(error) => self.trouble(&error),
         }
     }
@@ -110,7 +110,7 @@ fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
 }
 
 /// What to change, if another input would help.
-pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
+pub(super) fn to_mend(error: &ConsoleError) -> Option<(StatusCode, String)> {
     let text = match error {
         ConsoleError::Admin(AdminError::Invalid(text) | AdminError::Conflict(text)) => text.clone(),
         ConsoleError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))
@@ -119,7 +119,7 @@ pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.'))))
+    Some((words(error).0, format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.')))))
 }
 
 /// A fault in words: what happened, that nothing was changed, what to do.
