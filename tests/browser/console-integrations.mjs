@@ -70,6 +70,13 @@ export async function integrations(browser, world, signIn) {
     await page.click('text=Accept both');
     await page.waitForSelector('.toast >> text=2 tools accepted');
     equal(await page.locator('.chip:has-text("offered")').count(), 2, 'the offered tools after both were accepted');
+    // What was left out is allowed again by the form that changes the integration.
+    await page.click('[popovertarget=int-change]');
+    await page.check('#int-change input[value=list_chapters]');
+    await picture(page, 'console-integration-change');
+    await page.click('#int-change button[type=submit]');
+    await page.waitForSelector('.toast >> text=It answers');
+    expect((await page.textContent('main')).includes('list_chapters'), 'the allowed tool is not on the page');
     upstream.more = [];
 
     // Whatever the other system writes stays a text.

@@ -6,7 +6,10 @@ import { equal, expect, picture, settings, story } from './driver.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const BYTES_MAX = 100_000;
-const SIZES = [['light', 1280], ['dark', 1280], ['light', 390], ['dark', 390], ['light', 320]];
+const file = (name) => readFileSync(new URL(`../../crates/server/templates/console/${name}`, import.meta.url)).length;
+const STYLE_AND_SCRIPT = file('console.css') + file('console.js');
+// 720 is a window of 1440 at 200 %.
+const SIZES = [['light', 1280], ['dark', 1280], ['light', 390], ['dark', 390], ['light', 320], ['light', 720], ['light', 768], ['light', 1024], ['dark', 1440]];
 
 export async function everyPage(browser, world, ids, signIn) {
   const pages = {
@@ -67,11 +70,13 @@ export async function visit(page, name, path, { tells = false, colorScheme = 'da
   const answer = await page.goto(`${settings.url}/console${path}`);
   const took = Date.now() - began;
   const html = (await answer.body()).length;
-  const bytes = html + 38_000 + 7_000;
+  const bytes = html + STYLE_AND_SCRIPT;
   if (tells) console.log(`        ${String(html).padStart(6)} bytes of HTML, ${String(took).padStart(4)} ms to load: ${path.slice(0, 60)}`);
   expect(bytes < BYTES_MAX, `${name} has ${bytes} bytes with its style and script`);
   const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   expect(content <= window, `${name} is ${content} wide in a window of ${window}`);
+  const narrow = await page.evaluate(() => [...document.querySelectorAll('tbody td:first-child')].find((cell) => cell.getBoundingClientRect().width < 120)?.textContent.trim());
+  expect(!narrow, `the first column of ${name} is too narrow for “${narrow}”`);
   const found = await inspect(page);
   equal(found.join('; '), '', `what axe finds on ${name}`);
   if (colorScheme === 'light') await widen(page, name);

@@ -3,6 +3,7 @@
 import { build, fill, mcp } from './world.mjs';
 import { equal, expect, failed, launch, picture, settings, story } from './driver.mjs';
 import { everyPage } from './console-pages.mjs';
+import { work } from './console-work.mjs';
 import { hostile } from './console-hostile.mjs';
 import { integrations } from './console-integrations.mjs';
 
@@ -204,6 +205,7 @@ await story(browser, 'console: the light waits, a click does not turn it on, and
   equal((await page.textContent('[data-light-title]')).trim(), 'First call seen', 'the light');
 });
 
+await work(browser, world, ids, signIn);
 await integrations(browser, world, signIn);
 await everyPage(browser, world, ids, signIn);
 await hostile(browser, world, ids, signIn);

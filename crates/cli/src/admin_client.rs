@@ -99,6 +99,20 @@ impl AdminClient {
         bail!("{}", answer["message"].as_str().unwrap_or("the service refused the request without a reason"))
     }
 
+    /// Whose key this is, told to somebody who has just typed it.
+    pub fn whose(&self) -> anyhow::Result<MeJson> {
+        let bearer = format!("Bearer {}", self.credential);
+        let headers = [("Authorization", bearer.as_str())];
+        let Answer { status, text } = self.http.send(Method::GET, &self.url, "/admin/v1/me", &headers, None)?;
+        if status == StatusCode::UNAUTHORIZED {
+            bail!(
+                "{} does not know this key; copy all of it, and ask whoever made it whether it was revoked",
+                self.url
+            );
+        }
+        serde_json::from_value(self.read(status, &text)?).context("can't read the service's answer")
+    }
+
     /// Whose key this is.
     pub fn me(&self) -> anyhow::Result<MeJson> {
         serde_json::from_value(self.get("/me")?).context("can't read the service's answer")

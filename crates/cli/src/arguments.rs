@@ -208,8 +208,8 @@ pub struct Logout {
 
 #[derive(Debug, Args)]
 pub struct Remember {
-    /// Text to save [default: read from standard input].
-    pub content: Option<String>,
+    /// Text to save, in one word or many [default: read from standard input].
+    pub content: Vec<String>,
     /// Workspace to save into; `auto` is the one named after this git repository [default: your key's workspace, or
     /// `default`].
     #[arg(long)]

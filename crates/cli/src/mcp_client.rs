@@ -50,7 +50,12 @@ impl McpClient {
         let texts: Vec<&str> =
             answer["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str()).collect();
         if answer["isError"] == json!(true) {
-            bail!("{}", texts.join("\n"));
+            let told = texts.join("\n");
+            let cause = told.strip_prefix(&format!("Error executing tool {tool}: ")).unwrap_or(&told);
+            match answer["_meta"]["guard"]["reference"].as_str() {
+                Some(reference) => bail!("{cause} (reference {reference}; an admin can release the text with it)"),
+                None => bail!("{cause}"),
+            }
         }
         let notice = (texts.len() > 1).then(|| texts[0].to_owned());
         Ok(ToolAnswer { structured: answer["structuredContent"].clone(), notice })

@@ -85,6 +85,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/integrations", post(integrations::add)),
         route("POST", "/console/integrations/names", post(integrations::name_tools)),
         route("GET", "/console/integrations/{integration}", get(integrations::show)),
+        route("POST", "/console/integrations/{integration}/change", post(integrations::change)),
         route("POST", "/console/integrations/{integration}/test", post(integrations::test)),
         route("POST", "/console/integrations/{integration}/accept", post(integrations::accept)),
         route("POST", "/console/integrations/{integration}/leave-out", post(integrations::leave_out)),

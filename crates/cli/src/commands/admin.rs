@@ -60,7 +60,9 @@ fn show_list(printer: &Printer, answer: &Value, name: &str, columns: &[&str]) {
     let rows = answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
     printer.table(columns, rows);
     if let Some(next) = answer["next"].as_str() {
-        printer.text(&format!("More rows follow after {next}."));
+        // Only these lists can be continued.
+        let how = if name == "records" { format!("; continue with --before {next}") } else { String::new() };
+        printer.text(&format!("More rows follow{how}."));
     }
 }
 

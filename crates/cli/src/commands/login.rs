@@ -5,8 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use mnemon_agent::settings::{ApiKey, DEFAULT_URL, connection_file, parse_url, profiles, save_connection};
-use mnemon_protocol::admin::MeJson;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::admin_client::AdminClient;
@@ -28,8 +26,7 @@ pub fn login(login: &Login, printer: &Printer) -> anyhow::Result<ExitCode> {
         bail!("an API key begins with mnm_; copy all of it");
     }
     // A key that the service does not know is not worth keeping.
-    let me = AdminClient::at(&url, &key)?.get("/me")?;
-    let me = MeJson::deserialize(&me)?;
+    let me = AdminClient::at(&url, &key)?.whose()?;
     let shown = places.shown(&file);
     save_connection(&file, &url, &ApiKey::new(key)).with_context(|| format!("can't save the key in {shown}"))?;
     let named = |thing: &Option<mnemon_protocol::admin::NamedJson>| {

@@ -1,6 +1,6 @@
 //! `mnemon remember`.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -13,10 +13,7 @@ use crate::printer::Printer;
 
 pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = McpClient::new(&remember.connection)?;
-    let content = match &remember.content {
-        Some(content) => content.clone(),
-        None => read_input()?,
-    };
+    let content = if remember.content.is_empty() { read_input()? } else { remember.content.join(" ") };
     let workspace = connecting::workspace(remember.workspace.as_ref());
     let (valid_until, occurred_at) =
         (moment::moment(remember.valid_until.as_ref()), moment::range(remember.occurred_at.as_ref())?);
@@ -71,6 +68,9 @@ fn ids(value: &serde_json::Value) -> Option<String> {
 
 fn read_input() -> anyhow::Result<String> {
     let mut text = String::new();
+    if std::io::stdin().is_terminal() {
+        let _ = writeln!(std::io::stderr(), "Type the text, then press Enter and Ctrl-D.");
+    }
     std::io::stdin().read_to_string(&mut text).context("can't read standard input as UTF-8")?;
     Ok(text)
 }

@@ -22,7 +22,7 @@ fn every_mistake_is_reported_and_not_only_the_first() {
     error: the configuration has 7 mistake(s):
       - mnemon.toml: unknown setting 'server.lisen'; did you mean 'server.listen'?
       - mnemon.toml: 'recall.memory_bytes' must be a whole number
-      - server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'
+      - server.listen must be an address and a port, such as 127.0.0.1:7676, localhost:7676 or 7676, not 'here'
       - server.base_url must start with http:// or https://, not 'memory.example.com'
       - server.allowed_origins must list origins such as https://app.example.com, not 'nonsense'
       - log.format must be auto, human or json, not 'xml'

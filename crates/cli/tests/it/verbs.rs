@@ -107,7 +107,7 @@ fn a_text_may_come_from_standard_input() {
     assert!(broken.err.contains("can't read standard input as UTF-8"), "{}", broken.err);
     let empty = place.run_with_input(&arguments, b"");
     let said: Value = serde_json::from_str(&empty.err).expect("JSON");
-    assert_eq!(said["error"], "Error executing tool remember: content must not be empty");
+    assert_eq!(said["error"], "content must not be empty");
 }
 
 #[test]
@@ -119,12 +119,12 @@ fn a_failing_tool_says_its_own_words() {
         assert_eq!((done.code, done.out.as_str()), (1, ""), "{arguments:?}");
         assert_eq!(done.err, format!("error: {expected}\n"), "{arguments:?}");
     };
-    check(&["remember", " "], "Error executing tool remember: content must not be empty");
-    check(&["search", "x"], "Error executing tool search: workspace 'default' is not active");
-    check(&["search", "x", "--limit", "51"], "Error executing tool search: limit must be between 1 and 50");
-    check(&["search", "x", "--limit", "many"], "Error executing tool search: limit must be an integer");
-    check(&["forget", "nothing"], "Error executing tool forget: memory 'nothing' not found");
-    let hash = "Error executing tool remember: source_id is required when source_hash is provided";
+    check(&["remember", " "], "content must not be empty");
+    check(&["search", "x"], "workspace 'default' is not active");
+    check(&["search", "x", "--limit", "51"], "limit must be between 1 and 50");
+    check(&["search", "x", "--limit", "many"], "limit must be an integer");
+    check(&["forget", "nothing"], "memory 'nothing' not found");
+    let hash = "source_id is required when source_hash is provided";
     check(&["remember", "c", "--source-hash", "h"], hash);
 }
 

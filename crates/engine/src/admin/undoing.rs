@@ -49,11 +49,11 @@ impl Engine {
         source_id: &str,
         at: Option<Timestamp>,
     ) -> Result<u64, AdminError> {
-        let found = self.forgotten_of_source(ctx, project, workspace, source_id, usize::MAX).await?;
+        let project = self.admin_project(ctx, project).await?;
         ctx.need_write()?;
+        let found = self.forgotten_of_source(ctx, project.id, workspace, source_id, usize::MAX).await?;
         let meant = at.or_else(|| found.iter().map(|(at, _)| *at).max());
         let ids: Vec<RecordId> = found.into_iter().filter(|(at, _)| Some(*at) == meant).map(|(_, id)| id).collect();
-        let project = self.readable_project(ctx, project).await?;
         let (since, records_max) = (moment_before(ctx.now), self.records_max(&project).await?);
         let restore = |id: &RecordId| {
             let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.restore", id);

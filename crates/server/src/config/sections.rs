@@ -125,10 +125,10 @@ impl<'a> Reader<'a> {
             self.mistake("service.name must not be empty or contain control characters");
         }
         let listen = self.string("server.listen");
-        let parsed = listen.parse().ok();
+        let parsed = address(&listen);
         if parsed.is_none() {
             self.mistake(&format!(
-                "server.listen must be an address and a port, such as 127.0.0.1:7676, not '{listen}'"
+                "server.listen must be an address and a port, such as 127.0.0.1:7676, localhost:7676 or 7676, not '{listen}'"
             ));
         }
         let base_url = self.base_url(parsed);
@@ -324,6 +324,12 @@ fn is_web_address(url: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
 }
 
+/// An address to listen on: written out, with `localhost` for this machine, or the port alone.
+fn address(text: &str) -> Option<std::net::SocketAddr> {
+    let local = |port: &str| Some(std::net::SocketAddr::from(([127, 0, 0, 1], port.parse().ok()?)));
+    text.parse().ok().or_else(|| local(text.strip_prefix("localhost:").unwrap_or(text)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{DEFAULTS, ENVIRONMENT, Layers};
@@ -363,7 +369,7 @@ mod tests {
                 "mnemon.toml: unknown setting 'server.lisen'; did you mean 'server.listen'?",
                 "mnemon.toml: 'server.base_url' must be a string",
                 "MNEMON_RECALL_MEMORY_BYTES: 'lots' is not a whole number",
-                "server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'",
+                "server.listen must be an address and a port, such as 127.0.0.1:7676, localhost:7676 or 7676, not 'here'",
                 "log.format must be auto, human or json, not 'xml'",
                 "plans.free.records must not be negative",
             ]
@@ -475,6 +481,17 @@ mod tests {
         for variable in ENVIRONMENT {
             let (section, key) = variable.setting.split_once('.').unwrap();
             assert!(settings[section].get(key).is_some(), "{}", variable.name);
+        }
+    }
+
+    #[test]
+    fn a_port_alone_and_localhost_mean_this_machine() {
+        for text in ["127.0.0.1:7676", "localhost:7676", "7676"] {
+            assert_eq!(address(text).map(|address| address.to_string()).as_deref(), Some("127.0.0.1:7676"), "{text}");
+        }
+        assert_eq!(address("[::1]:80").map(|address| address.to_string()).as_deref(), Some("[::1]:80"));
+        for text in ["", "here", "localhost", "localhost:", "70000", "host:80", ":7676"] {
+            assert_eq!(address(text), None, "{text}");
         }
     }
 }

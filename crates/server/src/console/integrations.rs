@@ -20,6 +20,8 @@ use crate::http::Fields;
 const PATH: &str = "/console/integrations";
 /// How many offered tools are shown with their description; the others by name.
 const SHOWN_TOOLS: usize = 12;
+/// How many tools the form that changes an integration lists.
+const CHOICES_MAX: usize = 300;
 
 #[derive(Template)]
 #[template(path = "console/integrations.html")]
@@ -62,6 +64,9 @@ struct OnePage<'a> {
     may_write: bool,
     /// All tools that wait, as they are looked at now.
     all_waiting: String,
+    /// What the form that changes it offers: the address, if it has one, and the tools that can be allowed.
+    url: Option<String>,
+    choices: Vec<(String, bool)>,
 }
 
 struct Tool {
@@ -165,11 +170,20 @@ async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, Cons
     if visit.may_write() {
         asked.extend(waiting.iter().map(|tool| leave_window(&shown.name, tool, &shell.seal)));
     }
+    let can_be_allowed =
+        |tool: &&ShownTool| !matches!(tool.state, ToolState::NotReadOnly | ToolState::Unusable | ToolState::Gone);
+    let choices = shown.tools.iter().filter(can_be_allowed).take(CHOICES_MAX);
+    let choices = choices.map(|tool| (tool.name.clone(), tool.state != ToolState::NotAllowed)).collect();
     let credential = if shown.has_credential { "credential stored" } else { "no credential" };
     let seen = shown.seen_at.map(|at| format!(" · looked at on {}", p::exact(at))).unwrap_or_default();
     Ok(OnePage {
         about: format!("{} · {credential}{seen}", address(&shown)),
         all_waiting: waiting.iter().map(|tool| format!("{} {}\n", tool.hash, tool.name)).collect(),
+        url: match &shown.address {
+            UpstreamAddress::Url(url) => Some(url.clone()),
+            UpstreamAddress::Command(_) => None,
+        },
+        choices,
         waiting,
         offered,
         more_offered: more.into_iter().map(|tool| tool.name).collect(),
@@ -256,9 +270,7 @@ fn leave_window(integration: &str, tool: &Tool, seal: &str) -> Html {
         id: &format!("leave-{}", tool.no),
         title: format!("Leave {} out?", tool.name),
         text: Html(
-            "<p>It is taken off the allow-list and no longer waits for you. To allow it again, change the list by <code>mnemon \
-             integration change</code>.</p>"
-                .to_owned(),
+            "<p>It is taken off the allow-list and no longer waits for you. Allow it again by Change.</p>".to_owned(),
         ),
         yes: "Leave out",
         action: &format!("{}/leave-out", one(integration)),
@@ -312,6 +324,30 @@ async fn try_add(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
         ..IntegrationRequest::default()
     };
     Ok(told(&visit.engine().put_integration(admin, project, name, request).await?))
+}
+
+/// `POST /console/integrations/{integration}/change`
+pub(super) async fn change(Path(name): Path<String>, act: Act) -> Response {
+    match try_change(&act, &name).await {
+        Ok(told) => act.visit.done(Ok(told), &one(&name)),
+        Err(error) => match act.again("int-change", &error) {
+            Ok(visit) => visit.show_again(build_one(&visit, &name).await),
+            Err(trouble) => *trouble,
+        },
+    }
+}
+
+async fn try_change(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let (engine, admin, project) = (visit.engine(), &visit.visitor.admin, visit.project()?);
+    let shown = engine.show_integration(admin, project, name).await?;
+    let request = IntegrationRequest {
+        url: fields.take("address").filter(|url| shown.address != UpstreamAddress::Url(url.clone())),
+        bearer: fields.take("token").map(Secret::new),
+        allow: Some(fields.all("allow")),
+        ..IntegrationRequest::default()
+    };
+    Ok(told(&engine.put_integration(admin, project, name, request).await?))
 }
 
 /// `POST /console/integrations/{integration}/test`

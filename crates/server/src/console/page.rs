@@ -52,7 +52,7 @@ fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
 }
 
 /// What to change, if another input would help.
-pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
+pub(super) fn to_mend(error: &ConsoleError) -> Option<(StatusCode, String)> {
     let text = match error {
         ConsoleError::Admin(AdminError::Invalid(text) | AdminError::Conflict(text)) => text.clone(),
         ConsoleError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))
@@ -61,7 +61,7 @@ pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.'))))
+    Some((words(error).0, format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.')))))
 }
 
 /// A fault in words: what happened, that nothing was changed, what to do.

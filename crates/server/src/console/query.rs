@@ -67,7 +67,7 @@ impl Pager {
         Self {
             shown: match total {
                 0 => "None".to_owned(),
-                _ if pages == 1 => p::number(total),
+                _ if pages == 1 => format!("{} in all", p::number(total)),
                 _ => format!("{} to {} of {}", p::number(first as u64 + 1), p::number(last), p::number(total)),
             },
             previous: (page > 1).then(|| link(page - 1)),
@@ -131,7 +131,7 @@ mod tests {
         };
         let link = |to: &str| Some(format!("/p?q=a{to}"));
         assert_eq!(cut("", 0), (None, 0, "None".to_owned(), None, None));
-        assert_eq!(cut("", 25), (Some(1), 25, "25".to_owned(), None, None));
+        assert_eq!(cut("", 25), (Some(1), 25, "25 in all".to_owned(), None, None));
         assert_eq!(cut("", 26), (Some(1), 25, "1 to 25 of 26".to_owned(), None, link("&page=2")));
         assert_eq!(cut("2", 26), (Some(26), 1, "26 to 26 of 26".to_owned(), link(""), None));
         assert_eq!(cut("2", 1_000).2, "26 to 50 of 1,000");

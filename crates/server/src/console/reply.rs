@@ -34,7 +34,7 @@ impl Visit {
     /// The page of a form that was refused.
     pub(super) fn show_again<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
         match page {
-            Ok(page) => self.html(StatusCode::BAD_REQUEST, &page),
+            Ok(page) => self.html(self.again.as_ref().map_or(StatusCode::BAD_REQUEST, |again| again.status), &page),
             Err(error) => self.trouble(&error),
         }
     }

@@ -241,6 +241,7 @@ pub(super) struct Act {
 pub(super) struct Again {
     /// Its name on the page.
     pub(super) form: &'static str,
+    pub(super) status: StatusCode,
     /// What to change.
     pub(super) text: String,
     pub(super) fields: Fields,
@@ -250,8 +251,8 @@ impl Act {
     /// The person, whose page shows the form again. Where no other input would help, the answer is a page about that.
     pub(super) fn again(self, form: &'static str, error: &ConsoleError) -> Result<Visit, Box<Response>> {
         let Self { mut visit, fields } = self;
-        let Some(text) = page::to_mend(error) else { return Err(Box::new(visit.trouble(error))) };
-        visit.again = Some(Again { form, text, fields });
+        let Some((status, text)) = page::to_mend(error) else { return Err(Box::new(visit.trouble(error))) };
+        visit.again = Some(Again { form, status, text, fields });
         Ok(visit)
     }
 }

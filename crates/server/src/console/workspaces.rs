@@ -8,7 +8,7 @@ use mnemon_engine::admin::{AdminError, ShownWorkspace};
 use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
-use super::parts::{self as p, Ask, Html};
+use super::parts::{self as p, Html};
 use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
@@ -26,15 +26,15 @@ struct Page<'a> {
     rows: Vec<Row>,
     pager: Pager,
     deleted: Vec<Deleted>,
-    /// Windows that ask before one is deleted.
-    windows: Vec<Html>,
+    /// The workspace that is about to be deleted, and the pattern of its name.
+    asked: Option<(String, String)>,
     may_delete: bool,
 }
 
 struct Row {
-    no: usize,
     name: String,
     link: String,
+    delete_link: String,
     bar: Html,
     records: String,
     last_save: Option<Html>,
@@ -50,10 +50,11 @@ struct Deleted {
 /// `GET /console/workspaces`
 pub(super) async fn list(visit: Visit, request: Request) -> Response {
     let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
-    visit.show(build(&visit, &Query::of(&fields, &["q", "page"])).await)
+    let query = Query::of(&fields, &["q", "page"]);
+    visit.show(build(&visit, &query, fields.find("delete")).await)
 }
 
-async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, query: &Query, asked: Option<&str>) -> Result<Page<'a>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     let mut workspaces = visit.engine().list_workspaces(admin, project).await?;
     let text = query.find("q").unwrap_or_default().trim().to_lowercase();
@@ -64,10 +65,9 @@ async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleE
     deleted.truncate(DELETED_MAX);
     let shell = Shell::new(visit, Place::Workspaces, "Workspaces");
     let may_delete = visit.is_admin() && visit.may_write();
-    let window = |(no, workspace): (usize, &ShownWorkspace)| delete_window(no, workspace, &shell.seal);
     Ok(Page {
-        windows: if may_delete { workspaces.iter().enumerate().map(window).collect() } else { Vec::new() },
-        rows: workspaces.iter().enumerate().map(|(no, workspace)| row(visit, no, workspace)).collect(),
+        asked: asked.filter(|_| may_delete).map(|name| (name.to_owned(), pattern(name))),
+        rows: workspaces.iter().map(|workspace| row(visit, query, workspace)).collect(),
         text: query.find("q").unwrap_or_default().to_owned(),
         pager,
         deleted: deleted.iter().filter_map(|workspace| to_deleted(visit, workspace)).collect(),
@@ -76,7 +76,7 @@ async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleE
     })
 }
 
-fn row(visit: &Visit, no: usize, workspace: &ShownWorkspace) -> Row {
+fn row(visit: &Visit, query: &Query, workspace: &ShownWorkspace) -> Row {
     let counts = &workspace.standing.counts;
     let parts = [
         ("verified", counts.verified),
@@ -89,9 +89,9 @@ fn row(visit: &Visit, no: usize, workspace: &ShownWorkspace) -> Row {
         counts.verified, counts.unverified, counts.stale, counts.conflict
     );
     Row {
-        no,
         name: workspace.name.to_string(),
         link: Query::default().with("workspace", workspace.name.as_str()).link("/console/memory"),
+        delete_link: format!("{}#delete", query.with("delete", workspace.name.as_str()).link(PATH)),
         bar: p::stackbar(&parts, &label, "bar-slim"),
         records: p::number(workspace.records),
         last_save: workspace.standing.last_saved_at.map(|at| p::ago(at, visit.now)),
@@ -104,30 +104,10 @@ fn to_deleted(visit: &Visit, workspace: &ShownWorkspace) -> Option<Deleted> {
     Some(Deleted { name: workspace.name.to_string(), at, records: p::counted(workspace.records, "record") })
 }
 
-fn delete_window(no: usize, workspace: &ShownWorkspace, seal: &str) -> Html {
-    let name = workspace.name.as_str();
-    // A name is letters, digits and a few marks; what a pattern gives a meaning to is put in brackets.
-    let pattern: String = name
-        .chars()
-        .map(|letter| if letter.is_alphanumeric() { letter.to_string() } else { format!("[{letter}]") })
-        .collect();
-    let inside = format!(
-        r#"<div class="field"><label for="n{no}">Type its name to go on: <b>{}</b></label><input class="input" id="n{no}" name="typed" required pattern="{}" autocomplete="off"></div>"#,
-        p::esc(name),
-        p::esc(&pattern)
-    );
-    let text = "<p>All its records leave every search at once, those that you can’t see too. Assistants that search there are \
-                told that it is not active. An admin can restore it for 30 days.</p>";
-    p::ask(&Ask {
-        id: &format!("d{no}"),
-        title: format!("Delete the workspace “{name}”?"),
-        text: Html(text.to_owned()),
-        yes: "Delete workspace",
-        action: "/console/workspaces/delete",
-        fields: &[("name", name)],
-        inside: Html(inside),
-        seal,
-    })
+/// A name is letters, digits and a few marks; what a pattern gives a meaning to is put in brackets.
+fn pattern(name: &str) -> String {
+    let letter = |letter: char| if letter.is_alphanumeric() { letter.to_string() } else { format!("[{letter}]") };
+    name.chars().map(letter).collect()
 }
 
 fn named(act: &Act) -> Result<WorkspaceName, ConsoleError> {

@@ -23,6 +23,11 @@ impl Fields {
         self.find(name).map(str::to_owned)
     }
 
+    /// Every value of a name.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.clone()).collect()
+    }
+
     /// The first of these names that was sent more than once.
     pub(crate) fn repeated(&self, names: &[&'static str]) -> Option<&'static str> {
         let count = |name: &str| self.0.iter().filter(|(given, _)| given == name).count();

@@ -2,6 +2,7 @@
 
 mod actions;
 mod sessions;
+mod work;
 
 use std::time::Duration;
 

@@ -49,7 +49,10 @@ async fn migrate_with(client: &mut Client, migrations: &[Migration], role: &str)
     }
     for migration in migrations.iter().filter(|migration| migration.no > applied) {
         if apply(client, migration, role).await? {
-            tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
+            // A new database has nothing to migrate.
+            if applied > 0 {
+                tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
+            }
         }
     }
     check_walls(client, role).await

@@ -71,8 +71,8 @@ impl Files {
              PRAGMA mmap_size = 0;
              PRAGMA temp_store = MEMORY;"
         ))?;
-        // Closing keeps the WAL, which is empty by then, and the file that readers share. A start would have to create them
-        // anew, and could not on a disk that is full.
+        // Closing keeps the WAL, which is empty by then, and the file that readers share. A start would have to create
+        // them anew, and could not on a disk that is full.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         prepare(conn)
     }

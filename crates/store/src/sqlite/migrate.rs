@@ -26,7 +26,10 @@ fn migrate_with(conn: &mut Connection, migrations: &[Migration]) -> Result<(), S
     refuse_newer(applied, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.no > applied) {
         apply(conn, migration)?;
-        tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
+        // A new database has nothing to migrate.
+        if applied > 0 {
+            tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
+        }
     }
     Ok(())
 }

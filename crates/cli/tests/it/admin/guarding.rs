@@ -12,7 +12,7 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     let (account, project) = (house.account(), house.project());
     assert_eq!(masked(&house.admin(&["guard", "show"])), "mode reject");
     let refused = house.admin(&["remember", TO_AN_AGENT]);
-    assert_eq!(refused.err, "error: Error executing tool remember: Memory rejected by Mnemon Guard\n");
+    assert_eq!(refused.err, "error: Memory rejected by Mnemon Guard\n");
     let found = house.admin_json(&["guard", "rejections", "--limit", "1"]);
     let reference = text(&found["rejections"][0], "reference");
     let head = "AT PROJECT ID MEMBER ID VERDICT STORED REFERENCE HASH";

@@ -28,7 +28,7 @@ fn records_are_listed_forgotten_restored_and_purged() {
         .out
         .lines()
         .last()
-        .and_then(|line| line.strip_prefix("More rows follow after "))
+        .and_then(|line| line.strip_prefix("More rows follow; continue with --before "))
         .map(|line| line.trim_end_matches('.'));
     let rest = house.admin_json(&["record", "list", "--before", next.expect("a page has a next one")]);
     assert_eq!(rest["records"][0]["id"], first.as_str());

@@ -95,6 +95,7 @@ pub(super) const ROWS: &[Row] = &[
     ("POST", "/console/integrations", &[("name", "{fresh}"), ("kind", "command"), ("address", "none")], ADMINS_DO),
     ("POST", "/console/integrations/names", &[("names", "dots")], ADMINS_DO),
     ("GET", "/console/integrations/{integration}", &[], [404, 403, 403, 403, 200, 404, 200, 404]),
+    ("POST", "/console/integrations/{integration}/change", &[], OF_THE_PROJECT),
     ("POST", "/console/integrations/{integration}/test", &[], OF_THE_PROJECT),
     (
         "POST",
