@@ -17,6 +17,7 @@ mod languages;
 mod life;
 mod load;
 mod locomo;
+mod natural;
 mod operations;
 mod postgres;
 mod ranker;
@@ -77,6 +78,8 @@ enum Bench {
     LoadServer(load::ServerArgs),
     /// How well sessions of dialogues are found, by kind of question, and what phrases of time add
     Locomo(locomo::Args),
+    /// How well questions find facts with which they share no word
+    Natural,
     /// Whether figures agree with a mixed load over many projects, and what it costs to be watched
     Operations(operations::Args),
     /// What PostgreSQL can carry: batched saves, several nodes, fresh searches, and its own full-text search
@@ -112,6 +115,10 @@ fn main() -> anyhow::Result<()> {
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
         Bench::Locomo(args) => locomo::run(&args),
+        Bench::Natural => {
+            natural::run();
+            Ok(())
+        }
         Bench::Operations(args) => operations::run(&args),
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),

@@ -318,7 +318,7 @@ fn a_phrase_of_time_lifts_the_records_of_its_days_and_filters_nothing() {
     assert_eq!(inside, [1, 3, 4], "saved, named and given as its time");
     assert_eq!(hits.len(), 5, "nothing is filtered");
     assert_eq!(hits.iter().map(|hit| hit.is_in_time).collect::<Vec<_>>(), [true, true, true, false, false]);
-    let hits = ask("what did we do in June");
+    let hits = ask("what happened in June");
     assert_eq!(hits.iter().filter(|hit| hit.is_in_time).count(), 3, "a time alone finds its records");
     assert!(ask("what did we do in June 2020").iter().all(|hit| !hit.is_in_time));
 }

@@ -14,6 +14,8 @@ pub struct TimePhrase {
     pub days: Days,
     /// Where its words stand in the query, in bytes.
     pub words: Range<usize>,
+    /// Where words are that say nothing beside a time: "happened".
+    pub fillers: Vec<Range<usize>>,
 }
 
 /// The longest phrase of time in a query, read on a day. Each of the languages reads by itself.
@@ -27,7 +29,9 @@ pub fn time_phrase(query: &str, now: Day) -> Option<TimePhrase> {
             let words = reader.lexemes[at].at.start..reader.lexemes[end - 1].at.end;
             let rank = (words.len(), reader.votes);
             if best.as_ref().is_none_or(|(length, votes, _)| rank > (*length, *votes)) {
-                best = Some((rank.0, rank.1, TimePhrase { days, words }));
+                let is_outside = |at: &Range<usize>| at.end <= words.start || words.end <= at.start;
+                let fillers = reader.fillers().filter(is_outside).collect();
+                best = Some((rank.0, rank.1, TimePhrase { days, words, fillers }));
             }
         }
     }

@@ -103,6 +103,11 @@ impl Reader {
         Some(self.part_behind(longest).unwrap_or(longest))
     }
 
+    /// Where words are that say nothing beside a time.
+    pub(super) fn fillers(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.lexemes.iter().filter(|lexeme| lexeme.has(Sense::Filler)).map(|lexeme| lexeme.at.clone())
+    }
+
     /// The next word that means what is looked for; articles before it are passed.
     pub(super) fn eat<T>(&self, mut at: usize, wanted: impl Fn(Sense, Manner) -> Option<T>) -> Option<(T, usize)> {
         loop {

@@ -65,6 +65,8 @@ pub(super) enum Sense {
     Skip,
     /// Says that what is asked about is to come.
     Ahead,
+    /// Says nothing beside a time: "what happened last week?"
+    Filler,
     /// A word of the language that says nothing about time.
     Other,
 }
@@ -228,6 +230,7 @@ fn sense(name: &str) -> Option<Sense> {
         "daymark" => Sense::DayMark,
         "skip" => Sense::Skip,
         "ahead" => Sense::Ahead,
+        "filler" => Sense::Filler,
         "none" => Sense::Other,
         _ => {
             let day = || number("day").map(Sense::Day);

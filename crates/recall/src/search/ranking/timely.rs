@@ -25,7 +25,12 @@ pub(crate) fn without_phrase<'a>(request: &SearchRequest<'a>) -> Cow<'a, str> {
     match request.time {
         None => Cow::Borrowed(request.query),
         Some(phrase) => {
-            Cow::Owned([&request.query[..phrase.words.start], " ", &request.query[phrase.words.end..]].concat())
+            let mut rest = request.query.to_owned();
+            // As many spaces as bytes: the other places stay where they are.
+            for words in std::iter::once(&phrase.words).chain(&phrase.fillers) {
+                rest.replace_range(words.clone(), &" ".repeat(words.len()));
+            }
+            Cow::Owned(rest)
         }
     }
 }
