@@ -1,5 +1,6 @@
 //! `natural`: questions as people ask them, that share no content word with the fact that answers them; two manners of
-//! asking, five workspaces of thirty facts. Every question is also asked of the other workspaces, where nothing answers.
+//! asking, five workspaces of thirty facts. Every question is also asked of the other workspaces, where nothing
+//! answers.
 
 use mnemon_recall::{Model, NewDoc, SearchRequest, WorkspaceIndex};
 

@@ -158,8 +158,8 @@ async fn each_tool_costs_what_the_guide_says_on_every_plan() {
     for plan in [PlanName::Unlimited, PlanName::Pro] {
         let caller = caller_on(&server, plan).await;
         let mut ids = Vec::new();
-        for n in 0..WORDS.len() {
-            let content = format!("{} number {n}", WORDS[n]);
+        for (n, word) in WORDS.iter().enumerate() {
+            let content = format!("{word} number {n}");
             let saved = caller.call("remember", json!({"content": content, "source_id": format!("{n}.md")})).await;
             ids.push(saved.structured()["id"].clone());
         }

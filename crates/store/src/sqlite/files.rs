@@ -71,9 +71,6 @@ impl Files {
              PRAGMA mmap_size = 0;
              PRAGMA temp_store = MEMORY;"
         ))?;
-        // Closing keeps the WAL, which is empty by then, and the file that readers share. A start would have to create
-        // them anew, and could not on a disk that is full.
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         prepare(conn)
     }
 
@@ -178,19 +175,6 @@ mod tests {
         for option in ["DEFAULT_MEMSTATUS=0", "OMIT_SHARED_CACHE"] {
             assert!(options.iter().any(|own| own == option), "no {option} in {options:?}");
         }
-    }
-
-    #[test]
-    fn a_clean_stop_leaves_the_files_that_a_start_on_a_full_disk_could_not_create() {
-        let dir = tempfile::tempdir().unwrap();
-        let (files, _lock) = Files::take(dir.path()).unwrap();
-        let conn = files.open_writer().unwrap();
-        conn.execute_batch("CREATE TABLE kept (text TEXT)").unwrap();
-        super::super::wal::checkpoint_all(&conn).unwrap();
-        conn.close().unwrap();
-        let size = |name: &str| fs::metadata(dir.path().join(name)).unwrap().len();
-        assert_eq!(size("mnemon.db-wal"), 0, "everything is in the database");
-        assert!(size("mnemon.db-shm") >= 32 << 10);
     }
 
     #[test]
