@@ -57,7 +57,10 @@ impl Names {
 
     /// The member that a form names, by id, or by name where there are too many for a list.
     pub(super) fn chosen(&self, sent: &str) -> Result<MemberId, ConsoleError> {
-        let mut fitting = self.members.iter().filter(|one| one.id.to_string() == sent || one.name == sent.trim());
+        if let Ok(id) = sent.parse() {
+            return Ok(id);
+        }
+        let mut fitting = self.members.iter().filter(|one| one.name == sent.trim());
         match (fitting.next(), fitting.next()) {
             (Some(one), None) => Ok(one.id),
             (None, _) => Err(invalid("there is no member of that name; write it as the page People shows it")),

@@ -12,9 +12,10 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     let (account, project) = (house.account(), house.project());
     assert_eq!(masked(&house.admin(&["guard", "show"])), "mode reject");
     let refused = house.admin(&["remember", TO_AN_AGENT]);
-    assert_eq!(refused.err, "error: Memory rejected by Mnemon Guard\n");
     let found = house.admin_json(&["guard", "rejections", "--limit", "1"]);
     let reference = text(&found["rejections"][0], "reference");
+    let how = format!("(reference {reference}; an admin can release the text with it)");
+    assert_eq!(refused.err, format!("error: Memory rejected by Mnemon Guard {how}\n"));
     let head = "AT PROJECT ID MEMBER ID VERDICT STORED REFERENCE HASH";
     let table = format!("{head}\n<time> <id> <id> refuse false {reference} <hash>");
     assert_eq!(masked(&house.admin(&["guard", "rejections"])), table);

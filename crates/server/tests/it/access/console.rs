@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         "/console/keys",
         &[("member", "{colleague}"), ("access", "read"), ("ends", "90"), ("once", "{once}")],
         // Who may make none gets no form that could be sent.
-        [404, 400, 404, 200, 400, 200, 200, 400],
+        [404, 400, 404, 200, 400, 200, 200, 404],
     ),
     ("POST", "/console/keys/{key}/revoke", &[], BY_THE_OPERATOR_TOO),
     ("GET", "/console/connections", &[], OWN),
