@@ -31,7 +31,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// From the crate's root on; `None` for names of other crates.
-    fn from_root(&self, path: &[String]) -> Option<Name> {
+    fn resolve(&self, path: &[String]) -> Option<Name> {
         let ups = path.iter().take_while(|part| *part == "super").count();
         let (mut start, rest) = match path.first()?.as_str() {
             "crate" => (Name::new(), &path[1..]),
@@ -64,7 +64,7 @@ impl Reader<'_> {
     }
 
     fn name(&mut self, path: Name, passed_on_as: Option<String>) {
-        let Some(path) = self.from_root(&path) else { return };
+        let Some(path) = self.resolve(&path) else { return };
         match passed_on_as {
             Some(name) => drop(self.file.passed_on.insert(name, path)),
             None => self.file.named.push(path),
@@ -125,7 +125,7 @@ fn declares<'a>(files: &'a BTreeMap<Name, File>, path: &[String], depth: usize) 
 fn uses(source: &Path) -> BTreeMap<Name, BTreeSet<Name>> {
     let mut texts = BTreeMap::new();
     visit_files(source, &mut |path| {
-        texts.insert(module_of(source, path), std::fs::read_to_string(path).unwrap());
+        texts.insert(module_of(source, path), std::fs::read_to_string(path).expect("a file that can be read"));
     });
     uses_of(&texts)
 }
