@@ -10,7 +10,7 @@ use super::audit::commit_with;
 use super::error::Fault;
 use super::look_up::Asked;
 use super::rows::{micros, micros_opt};
-use super::transaction::{Tenant, Tx, ask};
+use super::transaction::{Tenant, Tx};
 use super::usage;
 use crate::interface::credentials::{key_columns, read_key, read_operator_token};
 use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SeenKey, StoreError};
