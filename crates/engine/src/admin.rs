@@ -60,7 +60,6 @@ pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
 pub use source_states::{SourceQuery, SourceShow, SourceStates};
-pub(crate) use sources::HASHES_MAX;
 pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, SeenState, ShownSource, SourcePage};
 pub use standing::{ProjectStanding, Standing, StatusCounts};
 pub use undoing::ForgottenTogether;

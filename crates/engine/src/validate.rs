@@ -8,10 +8,12 @@ use mnemon_store::{Look, Observation, RecordSummary, Seen, StoreError};
 use mnemon_traces::span;
 use tracing::Instrument;
 
-use crate::admin::HASHES_MAX;
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Judged};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
+
+/// How many different hashes of one source are shown and compared.
+pub(crate) const HASHES_MAX: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validate {

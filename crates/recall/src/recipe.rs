@@ -62,7 +62,7 @@ pub struct Timing {
     pub inside: f64,
     /// Added just outside of them; less and less, down to nothing where the reach ends.
     pub near: f64,
-    /// Reaches as many days as are meant, but at least and at most so many.
+    /// The fewest and the most days that the reach may have; between them it is as long as the days that are meant.
     pub reach_days: (i64, i64),
 }
 

@@ -86,7 +86,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 fn observation() -> impl Strategy<Value = Observation> {
     let seen = prop_oneof![
-        2 => (0..3_u8).prop_map(|n| Seen::Hash(format!("hash {n}"))),
+        2 => (0..3_u8).prop_map(|n| Seen::Hash(format!("hash-{n}"))),
         1 => prop::option::of(0..2_u8).prop_map(|n| Seen::Gone { moved_to: n.map(|n| format!("place {n}")) }),
     ];
     (0..3_u8, seen).prop_map(|(n, seen)| Observation { source_id: format!("source {n}"), seen })
@@ -368,7 +368,7 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
                 audience: if *is_draft { Audience::Author(house.ana) } else { Audience::Shared },
                 fact: Fact {
                     source_id: source.map(|n| format!("source {n}")),
-                    source_hash: hash.map(|n| format!("hash {n}")),
+                    source_hash: hash.map(|n| format!("hash-{n}")),
                     ..Fact::new(format!("fact {content}"))
                 },
                 ..house.record(&format!("fact {content}"))

@@ -104,7 +104,7 @@ async fn touch(house: &House, record: &NewRecord, seq: Seq, n: usize) {
         house.restore(record.id, 0, 21).await.expect("it comes back");
     }
     let again = with_fact(record.clone(), |fact| {
-        fact.source_hash = Some(format!("hash {n}"));
+        fact.source_hash = Some(format!("hash-{n}"));
         fact.confidence = Some(0.5);
     });
     house.insert(again).await;

@@ -288,7 +288,7 @@ fn a_directory_that_can_not_be_used_is_named() {
     place.write("data", "a file, not a directory");
     let failed = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
     assert_eq!((failed.code, failed.out.as_str()), (1, ""));
-    assert!(failed.err.contains(&format!("can't use {}", place.data_dir().display())), "{}", failed.err);
+    assert!(failed.err.contains(&format!("can't make {}", place.data_dir().display())), "{}", failed.err);
 }
 
 #[test]

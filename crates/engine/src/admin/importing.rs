@@ -13,10 +13,11 @@ use mnemon_core::{
 };
 use mnemon_store::{AdoptedSource, Insert, Inserted, Listed, Observation, Seen};
 
-use super::sources::{HASHES_MAX, check_path};
+use super::sources::check_path;
 use super::{AdminContext, AdminError};
 use crate::remember::{Written, idempotency, texts, without_secrets};
 use crate::usage::Counted;
+use crate::validate::HASHES_MAX;
 use crate::{CallContext, CallError, Engine, Remember};
 use places::Taken;
 

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use mnemon_core::{ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use mnemon_store::WorkspaceRow;
 
-use super::sources::{HASHES_MAX, ShownSource};
+use super::sources::ShownSource;
 use super::standing::StatusCounts;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::KnownSource;
 use crate::standings::{SourceParts, Stood};
+use crate::validate::HASHES_MAX;
 
 /// Which sources to look through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

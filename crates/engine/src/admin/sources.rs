@@ -15,13 +15,11 @@ use super::standing::StatusCounts;
 use super::{AdminContext, AdminError};
 use crate::cleaning::cleaned;
 use crate::freshness::{Claim, Judged, KnownSource};
-use crate::validate::uncompared;
+use crate::validate::{HASHES_MAX, uncompared};
 use crate::{CallContext, Engine};
 
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
-/// How many different hashes of one source are shown.
-pub(crate) const HASHES_MAX: usize = 8;
 /// How many sightings are written at the same time: storage groups what waits together.
 const WRITES_AT_ONCE: usize = 64;
 

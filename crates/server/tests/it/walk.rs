@@ -43,6 +43,8 @@ const DECISIONS: &[(&str, &str, Decision)] = &[
     ("remember", "valid_until", Closed),
     ("remember", "supersedes", Closed),
     ("remember", "replace", Closed),
+    ("remember", "tags", Judged),
+    ("remember", "occurred_at", Closed),
     ("search", "query", LookedUp),
     ("search", "limit", Closed),
     ("search", "workspace", LookedUp),
@@ -53,6 +55,7 @@ const DECISIONS: &[(&str, &str, Decision)] = &[
     ("search", "memory_ids", Closed),
     ("search", "since", Closed),
     ("search", "until", Closed),
+    ("search", "tags", LookedUp),
     ("forget", "memory_id", LookedUp),
     ("forget", "source_id", LookedUp),
     ("forget", "workspace", LookedUp),
@@ -81,7 +84,7 @@ fn usual(tool: &str, argument: &str) -> Value {
 
 fn with(tool: &str, argument: &str, text: &str) -> Value {
     let mut arguments = usual(tool, argument);
-    arguments[argument] = Value::from(text);
+    arguments[argument] = if argument == "tags" { json!([text]) } else { Value::from(text) };
     arguments
 }
 

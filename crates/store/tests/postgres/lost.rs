@@ -85,7 +85,7 @@ async fn a_batch_whose_connection_is_lost_is_stored_once_and_answered() {
         let mut saves = JoinSet::new();
         for n in 0..3 * PROJECTS {
             let house = houses[n % PROJECTS].clone();
-            let record = house.sourced(&format!("fact {n} of round {round}"), "file", &format!("hash {round}"));
+            let record = house.sourced(&format!("fact {n} of round {round}"), "file", &format!("hash-{round}"));
             saves.spawn(async move { house.insert(record).await });
         }
         for inserted in saves.join_all().await {

@@ -20,7 +20,7 @@ fn record(house: &House, n: usize) -> NewRecord {
     let record = NewRecord { fact_key, audience, workspace: place, ..house.record(&format!("fact {n}")) };
     with_fact(record, |fact| {
         fact.source_id = (n % 7 < 6).then(|| format!("source {}", n % 3));
-        fact.source_hash = fact.source_id.as_ref().filter(|_| n % 2 == 1).map(|_| format!("hash {}", n % 4));
+        fact.source_hash = fact.source_id.as_ref().filter(|_| n % 2 == 1).map(|_| format!("hash-{}", n % 4));
     })
 }
 
@@ -79,7 +79,7 @@ async fn saves_of_one_batch_know_of_each_other() {
     for n in 0..CALLERS {
         let (house, fact_key) = (house.clone(), FactKey { text: "port".to_owned(), is_given: true });
         saves.spawn(async move {
-            let record = NewRecord { fact_key, ..house.sourced(&format!("port {n}"), "file", &format!("hash {n}")) };
+            let record = NewRecord { fact_key, ..house.sourced(&format!("port {n}"), "file", &format!("hash-{n}")) };
             let (_, standing) = house.store.insert_with_standing(insert_of(record)).await.expect("storage works");
             standing.expect("it comes with the save").under_key.len()
         });

@@ -35,14 +35,14 @@ pub(crate) fn without_phrase<'a>(request: &SearchRequest<'a>) -> Cow<'a, str> {
     }
 }
 
-/// The phrase counts as one word of the query, which the records of its days have. Where there is nothing else, it is
-/// the only one.
+/// Where nothing else is asked for, the phrase is the only word of the query, and the records of its days have it.
+/// Elsewhere it is a word that no record has: it moves records, and says nothing of how well they answer. A poem about
+/// afternoons "in winter" must not bring along what was saved in winter.
 pub(crate) fn with_time(wanted: Option<Wanted>, count: f64, terms: u32, is_in_time: bool) -> (f64, u32) {
-    let has = f64::from(u8::from(is_in_time));
     match wanted {
         None => (count, terms),
-        Some(wanted) if wanted.is_all => (has, 1),
-        Some(_) => (count + has, terms + 1),
+        Some(wanted) if wanted.is_all => (f64::from(u8::from(is_in_time)), 1),
+        Some(_) => (count, terms + 1),
     }
 }
 
@@ -55,7 +55,7 @@ impl Wanted {
         self.is_all
     }
 
-    /// What a record gains that lies so many days outside.
+    /// What a record gains that lies `distance` days outside.
     pub(crate) fn gain(&self, distance: i64) -> f64 {
         let (least, most) = self.timing.reach_days;
         let reach = self.days.count().clamp(least, most);

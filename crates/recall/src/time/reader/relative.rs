@@ -147,7 +147,7 @@ impl Reader {
 
     /// "Yesterday".
     pub(super) fn day(&self, at: usize) -> Option<Point> {
-        /// So many words of its language make a weak one credible.
+        /// A weak word counts if the query has at least this many words of its language.
         const VOTES_MIN: usize = 2;
         let (days, end) = self.eat(at, |sense, manner| match sense {
             _ if manner == Manner::Weak && self.votes < VOTES_MIN => None,

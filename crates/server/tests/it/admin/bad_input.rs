@@ -24,6 +24,7 @@ fn bodies(office: &Office) -> Vec<(&'static str, String, Value)> {
             office.project("/sources/validate"),
             json!({"sources": [{"source_id": "a.md", "current_source_hash": "h"}]}),
         ),
+        ("POST", office.project("/sources/restore"), json!({"source_id": "a.md", "workspace": "default"})),
         ("PUT", office.project("/tool-names"), json!({"tool_names": "dots"})),
         ("POST", office.project("/guard/releases"), json!({"hash": "0".repeat(64)})),
     ]
