@@ -159,9 +159,9 @@ async fn fill(server: &Started, source: &Source, records: u64) -> Result<()> {
 async fn save(wire: &mut Wire, text: &str, number: u64) -> Result<()> {
     let mut call = json!({
         "content": text, "workspace": WORKSPACE, "source_id": source_id(number % SOURCES), "source_hash": "sha256:0001",
-        "occurred_at": if number / 4 % 2 == 0 { "2026-05-17" } else { "2025-05-17" },
+        "occurred_at": if (number / 4).is_multiple_of(2) { "2026-05-17" } else { "2025-05-17" },
     });
-    if number / 2 % 2 == 0 {
+    if (number / 2).is_multiple_of(2) {
         call["tags"] = json!(["billing", TAG]);
     }
     match wire.call("remember", &call).await {

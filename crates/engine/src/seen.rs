@@ -29,7 +29,7 @@ pub(crate) struct SeenKeys {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Due {
     All,
-    /// Those to one project, for whoever is about to read them.
+    /// Those of one project, before a reader asks for them.
     Of(ProjectId),
     /// The first requests of keys that were silent.
     Silent,

@@ -120,7 +120,7 @@ impl Engine {
         self.write_usage(self.usage.take()).await
     }
 
-    /// Writes the figures of one project, for whoever is about to read them. Those of others wait for their turn.
+    /// Writes the figures of one project, before a reader asks for them. Those of other projects wait for their turn.
     pub(crate) async fn flush_usage_of(&self, project: ProjectId) -> Result<(), StoreError> {
         self.flush_seen(Due::Of(project)).await?;
         self.write_usage(self.usage.take_of(project)).await

@@ -51,7 +51,7 @@ async fn run_service(
     traces: Option<Traces>,
 ) -> anyhow::Result<()> {
     let place = storage::name(&config.storage);
-    // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
+    // Listen for signals before announcing the service: a script that waits for the announcement may stop it at once.
     let mut stopped = std::pin::pin!(stop_signal()?);
     // Bind before creating anything: if the port is taken, the first start must keep its one chance to show the key.
     let listener = bind(config.server.listen)?;

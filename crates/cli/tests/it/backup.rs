@@ -196,7 +196,7 @@ fn damaged_data_is_told_at_backup_and_left_out_of_answers_without_failing_them()
     assert!(page.contains("\nmnemon_damaged_records 1\n"), "{page}");
     let digest = place.run(&["context", "--query", "boiler", "--url", &service.url, "--key", &key]);
     assert!(digest.code == 0 && digest.out.contains("number 2"), "{digest:?}");
-    // Whoever forgets it can save it again, and make backups again.
+    // Forgetting it and saving it again makes backups possible.
     let id = refused.err.split(": ").nth(3).and_then(|rest| rest.split('.').next()).expect("its id");
     assert_eq!(place.run(&["forget", id, "--url", &service.url, "--key", &key]).code, 0, "{id}");
     remember(&place, &service.url, &key, "Boiler number 1 stands in the cellar");

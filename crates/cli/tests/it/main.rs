@@ -1,7 +1,7 @@
 //! Commands as a person types them, against the real binary: exit code, standard output, standard error.
 //!
 //! To add a story: a file here, a line below. `process.rs` starts the service and runs commands in a directory of their
-//! own, without the settings of whoever runs the tests.
+//! own, without the settings of the person who runs the tests.
 
 mod admin;
 mod agent;

@@ -1,4 +1,4 @@
-//! A record never controls the terminal of whoever reads it: control characters are shown as escapes.
+//! A record never controls its reader's terminal: control characters are shown as escapes.
 
 use serde_json::Value;
 

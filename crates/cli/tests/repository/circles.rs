@@ -1,4 +1,4 @@
-//! No circles of files: whoever changes a file can read what it uses without coming back to it.
+//! No circles of files: what a file uses can be read without coming back to it.
 //!
 //! A file uses another if it names something that is declared there, in a `use` or by its path; a name that is only
 //! re-exported counts for the file that declares it. A file in a module's folder may name what the module itself

@@ -124,16 +124,11 @@ fn no_comment_is_wider_than_the_code_may_be() {
 
 /// Words that make a reader decode a comment: say the number, the caller, the effect.
 const RIDDLES: [&str; 4] = ["so many", "whoever", "in vain", "anew"];
-/// Rooms whose comments are being rewritten.
-const NOT_YET_PLAIN: [&str; 4] = ["crates/store", "crates/engine", "crates/server", "crates/cli"];
 
 #[test]
 fn comments_have_no_riddles() {
     let mut found = Vec::new();
     visit_sources(&mut |path| {
-        if NOT_YET_PLAIN.iter().any(|room| path.starts_with(root().join(room))) {
-            return;
-        }
         for (at, line) in std::fs::read_to_string(path).unwrap().lines().enumerate() {
             let comment = line.split_once("// ").or(line.split_once("/// ")).or(line.split_once("//! "));
             let words = comment.map_or("", |(_, comment)| comment).to_lowercase();

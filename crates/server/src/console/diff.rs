@@ -11,7 +11,7 @@ use super::parts::{self as p, Html};
 const AROUND: usize = 1;
 /// Longer definitions are compared up to here: the comparison takes time by the square of it.
 const LINES_MAX: usize = 400;
-/// So many lines are shown; a page has to stay small.
+/// The most lines that are shown; a page has to stay small.
 const SHOWN_MAX: usize = 60;
 
 /// The difference as markup; nothing if both say the same in every line.

@@ -238,7 +238,7 @@ pub(super) fn number(count: u64) -> String {
     out
 }
 
-/// So many of something.
+/// A count with its noun.
 pub(super) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", number(count), if count == 1 { "" } else { "s" })
 }

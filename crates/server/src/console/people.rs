@@ -20,7 +20,7 @@ use crate::http::Fields;
 const PATH: &str = "/console/people";
 /// From when on an end is near.
 const SOON_SECONDS: i64 = 7 * 86_400;
-/// So many members are listed in a field to choose from; of more, one is named by typing.
+/// The most members that a field offers to choose from; in a larger account a name is typed.
 pub(super) const CHOICES_MAX: usize = 100;
 
 /// The members that this person may know by name, and their departments.

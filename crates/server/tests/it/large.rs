@@ -18,7 +18,7 @@ fn text(n: usize) -> String {
     line.repeat(RECORD_BYTES / line.len())
 }
 
-/// Saves so many records by way of an import.
+/// Saves records with these texts by an import.
 async fn save(caller: &Caller, project: &str, texts: impl Iterator<Item = String>) {
     let lines: String = texts.map(|content| json!({"type": "record", "content": content}).to_string() + "\n").collect();
     let bearer = format!("Bearer {}", caller.key);
@@ -35,7 +35,7 @@ struct Harbour {
 }
 
 impl Harbour {
-    /// A service with so much room, and an account with so many large records.
+    /// A service with room for `large_bytes_max`, and an account with large records.
     async fn open(large_bytes_max: usize, records: usize) -> Self {
         let options = TestServerOptions { large_bytes_max, ..TestServerOptions::default() };
         let server = TestServer::start_with(options).await;

@@ -62,7 +62,7 @@ async fn check(scope: &str, is_forgotten: bool, restarts: bool) {
     // The planner's statistics keep samples of what a table holds. A database gathers them whenever it likes.
     server.tamper("ANALYZE");
     if restarts {
-        // Closing writes snapshots of the indexes that have so many records. They know words too.
+        // Closing writes snapshots of large indexes. They hold words too.
         for n in 0..500 {
             caller.remember(&format!("one more ordinary fact, number {n}, about attics and chimneys")).await;
         }

@@ -9,7 +9,7 @@ use mnemon_testkit::{Caller, TestServer, TestServerOptions, TestStore};
 use serde_json::json;
 
 const ROUNDS: usize = 240;
-/// After so many saves the standby stops replaying, or goes on.
+/// The number of saves after which the standby stops replaying, or goes on.
 const TURN: usize = 30;
 
 struct Pair {

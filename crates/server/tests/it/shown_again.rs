@@ -124,7 +124,7 @@ async fn new_names_of_an_author_and_of_a_department_are_shown() {
     assert_eq!(zoe.search("boiler").await[0]["author"], "Bea");
     office.admin.manage("PATCH", &office.account(&format!("/departments/{sales}")), json!({"name": "Trade"})).await;
     assert_eq!(zoe.search("boiler").await[0]["department"], "Trade");
-    // Whoever leaves hands the records over.
+    // A member who leaves hands the records over.
     let (heir, _) = office.hire(MemberSpec { name: "Kim", role: Role::Member, ..MemberSpec::default() }).await;
     assert_eq!(kept(&office.admin, "boiler").await["author"], "Bea");
     let leave = office.account(&format!("/members/{id}"));

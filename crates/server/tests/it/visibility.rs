@@ -108,7 +108,7 @@ async fn forgetting_what_one_may_not_see_is_forgetting_what_is_not_there() {
         }
     }
     assert_eq!(company.person("engineer").search("kept").await.len(), 2);
-    // Whoever sees a department's record may forget it; forgetting by source takes only what the caller sees.
+    // A caller who sees a department's record may forget it; forgetting by source takes only what the caller sees.
     let gone = company.person("operator").call("forget", json!({"source_id": "s"})).await;
     assert_eq!(gone.structured()["forgotten"], 1);
     assert_eq!(company.person("engineer").search("kept").await[0]["scope"], "draft");

@@ -4,6 +4,17 @@ use super::super::calendar::{Days, Unit, civil, day_of, exists};
 use super::super::vocabulary::{Manner, Sense};
 use super::{Point, Reader};
 
+/// Days and a month, with no year yet.
+struct DaysOfMonth {
+    /// The first and the last.
+    days: (i32, i32),
+    month: (i32, Manner),
+    /// Where the words end.
+    end: usize,
+    /// "3rd" rather than "3".
+    is_ordinal: bool,
+}
+
 impl Reader {
     /// A date that begins here and names its year, and at least its month.
     pub(in crate::time) fn dated(&self, at: usize) -> Option<Point> {
@@ -102,7 +113,8 @@ impl Reader {
                 has_year: false,
             });
         }
-        let (days, (month, manner), end, is_ordinal) = self.days_then_month(at).or_else(|| self.month_then_days(at))?;
+        let found = self.days_then_month(at).or_else(|| self.month_then_days(at))?;
+        let DaysOfMonth { days, month: (month, manner), end, is_ordinal } = found;
         let year = self.eat_year(end);
         if manner == Manner::Weak && !is_led && !is_ordinal && year.is_none() {
             return None;
@@ -125,7 +137,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn days_then_month(&self, at: usize) -> Option<((i32, i32), (i32, Manner), usize, bool)> {
+    fn days_then_month(&self, at: usize) -> Option<DaysOfMonth> {
         let (days, end, is_ordinal) = self.eat_days(at)?;
         if at > 0 && self.is_glued(at) && !matches!(self.lexemes[at - 1].mark, Some('(' | '[' | '"' | '«' | '“')) {
             return None;
@@ -133,10 +145,10 @@ impl Reader {
         let end = if self.lexemes.get(end)?.mark == Some('.') { end + 1 } else { end };
         let end = if self.lexemes.get(end)?.mark == Some('-') { end + 1 } else { end };
         let (month, end) = self.eat_month(end)?;
-        Some((days, month, end, is_ordinal))
+        Some(DaysOfMonth { days, month, end, is_ordinal })
     }
 
-    pub(super) fn month_then_days(&self, at: usize) -> Option<((i32, i32), (i32, Manner), usize, bool)> {
+    fn month_then_days(&self, at: usize) -> Option<DaysOfMonth> {
         let (month, end) = self.eat_month(at)?;
         let end = match self.lexemes.get(end)?.mark {
             Some('.' | '-') => end + 1,
@@ -147,7 +159,7 @@ impl Reader {
         let goes_on = self.lexemes.get(end).is_some_and(|next| matches!(next.mark, Some('.' | ':' | '%')))
             && self.is_glued(end)
             && self.lexemes.get(end + 1).is_none_or(|next| next.digits.is_some() && self.is_glued(end + 1));
-        (!goes_on || self.lexemes.get(end + 1).is_none()).then_some((days, month, end, is_ordinal))
+        (!goes_on || self.lexemes.get(end + 1).is_none()).then_some(DaysOfMonth { days, month, end, is_ordinal })
     }
 
     /// A day of a month, or some: "3", "3rd", "3–5".

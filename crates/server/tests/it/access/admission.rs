@@ -65,7 +65,7 @@ fn every_route_to_records_is_named_here() {
     assert_eq!(offered, named);
 }
 
-/// Puts the account on a plan that was paid until so many days from now.
+/// Puts the account on a plan that is paid until `days` from now.
 async fn subscribe(world: &World, plan: &str, days: i64) {
     let until = world.server.clock.now() + jiff::SignedDuration::from_hours(24 * days);
     let body = json!({"plan": plan, "paid_until": until.to_string()});
