@@ -21,6 +21,9 @@ pub struct TimePhrase {
 /// The longest phrase of time in a query, read on a day. Each of the languages reads by itself.
 pub fn time_phrase(query: &str, now: Day) -> Option<TimePhrase> {
     let tokens = tokens(query);
+    if !names_time(&tokens) {
+        return None;
+    }
     let mut best: Option<(usize, usize, TimePhrase)> = None;
     for language in languages(&tokens) {
         let reader = Reader::new(query, &tokens, language, now);
@@ -36,6 +39,19 @@ pub fn time_phrase(query: &str, now: Day) -> Option<TimePhrase> {
         }
     }
     best.map(|(_, _, phrase)| phrase)
+}
+
+/// Whether a query has a number, or a word without which no phrase of time is made: most queries have neither, and need
+/// not be read in every language that has an "in" or a "the" like theirs.
+fn names_time(tokens: &[Token]) -> bool {
+    use Sense::{Day, Month, Night, Q, Season, Unit, WeekNo, Weekday};
+    let is_core =
+        |sense: &Sense| matches!(sense, Day(_) | Night | Unit(_) | Month(_) | Weekday(_) | Season(_) | Q | WeekNo);
+    let vocabulary = Vocabulary::shipped();
+    (0..tokens.len()).any(|at| {
+        matches!(tokens[at].kind, Kind::Number(..))
+            || vocabulary.meanings(&tokens[at..]).any(|(meaning, _)| meaning.senses.iter().any(is_core))
+    })
 }
 
 /// The languages of which some word is there; where there are numbers alone, the first.
