@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use mnemon_testkit::faults::Program;
 use mnemon_testkit::process::{cpu_time, resident_bytes, resident_peak_bytes};
+use serde::Serialize;
 use serde_json::json;
+
+use crate::figures::{Json, rounded};
 
 /// The bars.
 const ADDED_P50_MAX: Duration = Duration::from_millis(1);
@@ -27,6 +30,32 @@ pub(crate) struct Args {
     /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    calls: usize,
+    ways: [Way; 2],
+    #[serde(flatten)]
+    idle: Idle,
+}
+
+/// A way to the service.
+#[derive(Serialize)]
+struct Way {
+    name: &'static str,
+    p50_us: f64,
+    p95_us: f64,
+    p99_us: f64,
+}
+
+#[derive(Serialize)]
+struct Idle {
+    idle_mb: f64,
+    idle_peak_mb: f64,
+    idle_processor_percent: f64,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -69,32 +98,44 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
     let added_p50 = at(&mut through, 0.5).saturating_sub(at(&mut straight, 0.5));
     println!("agent, {} calls each way, one at a time", args.calls);
     println!("{:<28} {:>9} {:>9} {:>9}", "", "p50", "p95", "p99");
-    for (name, times) in [("direct", &mut straight), ("through the agent", &mut through)] {
-        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|part| at(times, part).as_secs_f64() * 1e6);
-        println!("{name:<28} {p50:>6.0} µs {p95:>6.0} µs {p99:>6.0} µs");
-    }
+    let ways = [("direct", &mut straight), ("through the agent", &mut through)].map(|(name, times)| {
+        let [p50_us, p95_us, p99_us] = [0.5, 0.95, 0.99].map(|part| rounded(at(times, part).as_secs_f64() * 1e6, 0));
+        println!("{name:<28} {p50_us:>6.0} µs {p95_us:>6.0} µs {p99_us:>6.0} µs");
+        Way { name, p50_us, p95_us, p99_us }
+    });
     let is_quick = added_p50 < ADDED_P50_MAX;
     println!("added, p50 {:>20.0} µs   (must be under 1,000)  {}", added_p50.as_secs_f64() * 1e6, verdict(is_quick));
-    let is_light = idle(args, &agent)?;
+    let (idle, is_light) = idle(args, &agent)?;
+    args.json.write(&Figures { calls: args.calls, ways, idle })?;
     if is_quick && is_light { Ok(()) } else { bail!("a bar was missed") }
 }
 
-fn idle(args: &Args, agent: &Agent) -> Result<bool> {
+fn idle(args: &Args, agent: &Agent) -> Result<(Idle, bool)> {
     let pid = agent.child.id();
     let before = cpu_time(pid)?;
     std::thread::sleep(Duration::from_secs(args.idle_s));
     let busy = (cpu_time(pid)? - before).as_secs_f64() / args.idle_s as f64;
     let (resident, peak) = (resident_bytes(pid)?, resident_peak_bytes(pid)?);
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let megabytes = |bytes: u64| rounded(bytes as f64 / 1e6, 1);
+    let idle = Idle {
+        idle_mb: megabytes(resident),
+        idle_peak_mb: megabytes(peak),
+        idle_processor_percent: rounded(busy * 100.0, 2),
+    };
     let (is_small, is_quiet) = (resident < IDLE_BYTES_MAX, busy < IDLE_CPU_MAX);
     println!(
         "idle memory {:>19.1} MB   (must be under 30; peak {:.1})  {}",
-        megabytes(resident),
-        megabytes(peak),
+        idle.idle_mb,
+        idle.idle_peak_mb,
         verdict(is_small)
     );
-    println!("idle CPU       {:>16.2} %    (over {} s)  {}", busy * 100.0, args.idle_s, verdict(is_quiet));
-    Ok(is_small && is_quiet)
+    println!(
+        "idle CPU       {:>16.2} %    (over {} s)  {}",
+        idle.idle_processor_percent,
+        args.idle_s,
+        verdict(is_quiet)
+    );
+    Ok((idle, is_small && is_quiet))
 }
 
 const fn verdict(is_kept: bool) -> &'static str {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use mnemon_testkit::faults::{Rounds, backup, backup_postgres};
 
 use crate::faults::build;
+use crate::figures::Json;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -24,6 +25,8 @@ pub(crate) struct Args {
     /// Makes the moments of the kills repeatable
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    json: Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -51,6 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         found.saved, found.forgotten, found.lost, found.returned, found.wrong
     );
     println!("answers compared: {}; unequal: {}", report.compared, report.unequal);
+    args.json.write(&report)?;
     if !report.is_passed() {
         bail!("FAIL");
     }

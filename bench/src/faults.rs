@@ -3,8 +3,10 @@
 
 mod ack_order;
 mod alerts;
+mod alerts_story;
 mod corrupt;
 mod disk_full;
+mod exhausted;
 mod fsync;
 mod hoarders;
 mod idle;
@@ -25,6 +27,7 @@ use anyhow::{Context, Result, bail};
 use mnemon_testkit::faults::{self, Program, Rounds, missing_for_mounts};
 use tempfile::TempDir;
 
+use crate::figures::Json;
 use outcome::Outcome;
 
 /// Which faults, how often, against which program.
@@ -42,6 +45,11 @@ pub(crate) struct Args {
     /// Makes the random moments and places repeatable
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// With `alerts`: write what Prometheus saw to this file, as a test of the rules
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -86,8 +94,24 @@ enum Fault {
     Alerts,
     /// A PostgreSQL that is stopped and goes on
     PostgresFrozen,
-    /// A network that delivers nothing between nodes and PostgreSQL
+    /// A proxy that delivers nothing between nodes and PostgreSQL
     NetworkCut,
+    /// Packets between nodes and PostgreSQL are dropped
+    PacketsDropped,
+    /// Answers of PostgreSQL are dropped; what nodes send arrives
+    AnswersDropped,
+    /// Connections to PostgreSQL are reset
+    ConnectionsReset,
+    /// Others take all of PostgreSQL's connections
+    ConnectionsUsedUp,
+    /// PostgreSQL's disk fills up
+    PostgresDiskFull,
+    /// The clocks of the nodes jump by a day and by ten years, in both directions
+    Clock,
+    /// Nodes are stopped and started one after the other
+    RollingRestart,
+    /// One node after the other hangs
+    NodePaused,
     /// The only synchronous standby is gone for a while
     StandbyLost,
     /// The check before a promotion, and the right standby promoted
@@ -99,7 +123,7 @@ enum Fault {
 }
 
 impl Fault {
-    const EACH: [Self; 24] = [
+    const EACH: [Self; 32] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -120,6 +144,14 @@ impl Fault {
         Self::Alerts,
         Self::PostgresFrozen,
         Self::NetworkCut,
+        Self::PacketsDropped,
+        Self::AnswersDropped,
+        Self::ConnectionsReset,
+        Self::ConnectionsUsedUp,
+        Self::PostgresDiskFull,
+        Self::Clock,
+        Self::RollingRestart,
+        Self::NodePaused,
         Self::StandbyLost,
         Self::Promotion,
         Self::ReplicaLag,
@@ -132,17 +164,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(binary) => binary.canonicalize().with_context(|| format!("can't find {}", binary.display()))?,
         None => build()?,
     };
-    let setup = Setup { binary, rounds: args.rounds, seed: args.seed };
+    let setup = Setup { binary, rounds: args.rounds, seed: args.seed, record: args.record.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let chosen: &[Fault] = if args.fault == Fault::All { &Fault::EACH } else { &[args.fault] };
-    let mut failures = 0;
+    let mut outcomes = Vec::new();
     for &fault in chosen {
         let outcome = runtime.block_on(run_one(fault, &setup));
         let outcome = outcome.unwrap_or_else(|error| Outcome::failed(fault_name(fault), &format!("{error:#}")));
         println!("{outcome}");
-        failures += usize::from(!outcome.is_passed());
+        outcomes.push(outcome);
     }
-    if failures > 0 {
+    args.json.write(&outcomes)?;
+    if !outcomes.iter().all(Outcome::is_passed) {
         std::process::exit(1);
     }
     Ok(())
@@ -171,6 +204,14 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::Alerts => alerts::run(setup).await,
         Fault::PostgresFrozen => outages::frozen(setup).await,
         Fault::NetworkCut => outages::cut(setup).await,
+        Fault::PacketsDropped => outages::dropped(setup).await,
+        Fault::AnswersDropped => outages::answers_dropped(setup).await,
+        Fault::ConnectionsReset => outages::reset(setup).await,
+        Fault::ConnectionsUsedUp => exhausted::connections_used_up(setup).await,
+        Fault::PostgresDiskFull => exhausted::postgres_disk_full(setup).await,
+        Fault::Clock => exhausted::clock(setup).await,
+        Fault::RollingRestart => exhausted::rolling_restart(setup).await,
+        Fault::NodePaused => outages::node_paused(setup).await,
         Fault::StandbyLost => outages::standby_lost(setup).await,
         Fault::Promotion => outages::promotion(setup).await,
         Fault::ReplicaLag => nodes::replica_lag(setup).await,
@@ -201,6 +242,14 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Alerts => "alerts",
         Fault::PostgresFrozen => "postgres-frozen",
         Fault::NetworkCut => "network-cut",
+        Fault::PacketsDropped => "packets-dropped",
+        Fault::AnswersDropped => "answers-dropped",
+        Fault::ConnectionsReset => "connections-reset",
+        Fault::ConnectionsUsedUp => "connections-used-up",
+        Fault::PostgresDiskFull => "postgres-disk-full",
+        Fault::Clock => "clock",
+        Fault::RollingRestart => "rolling-restart",
+        Fault::NodePaused => "node-paused",
         Fault::StandbyLost => "standby-lost",
         Fault::Promotion => "promotion",
         Fault::ReplicaLag => "replica-lag",
@@ -254,6 +303,7 @@ pub(crate) struct Setup {
     binary: PathBuf,
     rounds: Option<usize>,
     seed: u64,
+    record: Option<PathBuf>,
 }
 
 impl Setup {

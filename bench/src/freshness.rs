@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use report::ChangeResult;
+use crate::figures::{Json, exit_unless_met};
+use report::{ChangeResult, Figures};
 use story::Change;
 
 #[derive(clap::Args)]
@@ -20,6 +21,8 @@ pub(crate) struct Args {
     /// List every question whose answer is not the wanted record
     #[arg(long)]
     show: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let updates: usize = domains.iter().map(|domain| domain.updates.len()).sum();
     let records: usize = domains.iter().map(|domain| domain.around.len()).sum();
     println!("{updates} updates in {} workspaces, {records} other records around them\n", domains.len());
-    report::print_tables(&rows);
+    let (fresh, stale) = report::print_tables(&rows);
     for text in &refused {
         let start: String = text.chars().take(70).collect();
         println!("not asked about, because the guard refused it: {start:?}");
@@ -45,9 +48,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.show {
         report::print_missed(&rows);
     }
-    if !report::print_bars(&rows) {
-        // A missed bar is not an error of the bench, so it prints no error: the line that starts with FAIL says it.
-        std::process::exit(1);
-    }
+    let figures = Figures { fresh, stale, verdicts: report::print_bars(&rows) };
+    args.json.write(&figures)?;
+    exit_unless_met(&figures.verdicts);
     Ok(())
 }

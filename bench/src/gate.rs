@@ -5,7 +5,7 @@
 mod curve;
 mod foreign;
 mod paraphrase;
-mod stems;
+pub(crate) mod stems;
 mod wordnet;
 
 use std::collections::HashSet;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::figures::Json;
 use crate::ranker::{BARS, SERVICE_BAR, Workspace};
 use crate::recall::data;
 use curve::{Curve, Point};
@@ -33,9 +34,8 @@ pub(crate) struct Args {
     /// WordNet's files
     #[arg(long, default_value = "/usr/share/wordnet")]
     wordnet: PathBuf,
-    /// Write the curve as JSON to this file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
     /// A curve of another build to compare with; fails unless this build finds more at the same foreign rate
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -61,11 +61,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (point, &count) in points.iter_mut().zip(&few.let_in) {
         point.foreign_of_few = Some(count as f64 / few.queries.max(1) as f64);
     }
-    let curve = Curve { checksum, points };
+    let curve = Curve::of(checksum, points);
     curve.print();
-    if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_string(&curve)? + "\n")?;
-    }
+    args.json.write(&curve)?;
     if let Some(path) = &args.against
         && !curve.print_against(&Curve::read(path)?)?
     {

@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use mnemon_testkit::wire::Wire;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use crate::figures::Json;
 use crate::load::Started;
 use upstream::Upstream;
 pub(crate) use upstream::{UpstreamArgs, run as run_upstream};
@@ -36,6 +38,32 @@ pub(crate) struct Args {
     /// Number of records in the searched project
     #[arg(long, default_value_t = 1_000)]
     records: usize,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    overhead: Vec<Overhead>,
+    neighbours: Vec<Neighbour>,
+}
+
+/// The same calls at the upstream itself and through the gateway.
+#[derive(Serialize)]
+struct Overhead {
+    clients: usize,
+    direct: Waits,
+    through: Waits,
+}
+
+/// Searches of another project while an upstream misbehaves.
+#[derive(Serialize)]
+struct Neighbour {
+    upstream: &'static str,
+    alone_p99_us: f64,
+    then_p99_us: f64,
+    ratio: f64,
+    is_met: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -43,32 +71,33 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         bail!("--rounds, --records and --seconds must be greater than 0");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let is_met = runtime.block_on(measure(args))?;
-    if !is_met {
+    let figures = runtime.block_on(measure(args))?;
+    args.json.write(&figures)?;
+    if !figures.neighbours.iter().all(|neighbour| neighbour.is_met) {
         std::process::exit(1);
     }
     Ok(())
 }
 
-async fn measure(args: &Args) -> Result<bool> {
+async fn measure(args: &Args) -> Result<Figures> {
     let scratch = tempfile::tempdir()?;
     let service = Started::gateway(&scratch.path().join("data"))?;
     let cores = std::thread::available_parallelism()?.get();
     println!("{cores} cores, medians of {} x {} s\n", args.rounds, args.seconds);
-    overhead(args, &service).await?;
+    let overhead = overhead(args, &service).await?;
     println!();
-    neighbours(args, &service).await
+    Ok(Figures { overhead, neighbours: neighbours(args, &service).await? })
 }
 
 /// One measurement.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 struct Waits {
     calls_per_second: f64,
     p50_us: f64,
     p99_us: f64,
 }
 
-async fn overhead(args: &Args, service: &Started) -> Result<()> {
+async fn overhead(args: &Args, service: &Started) -> Result<Vec<Overhead>> {
     let upstream = Upstream::start("none")?;
     let world = World::find(service).await?;
     world.add_integration(&upstream).await?;
@@ -76,6 +105,7 @@ async fn overhead(args: &Args, service: &Started) -> Result<()> {
     let direct = modern_call(&arguments);
     let through = call("host_readonly.echo", &arguments);
     println!("{:26}{:>8}{:>10}{:>10}{:>10}", "", "clients", "calls/s", "p50 µs", "p99 µs");
+    let mut rows = Vec::new();
     for clients in [1, CALLERS] {
         let (mut at_upstream, mut at_service) = (Vec::new(), Vec::new());
         for _ in 0..args.rounds {
@@ -97,11 +127,13 @@ async fn overhead(args: &Args, service: &Started) -> Result<()> {
             through.p50_us - direct.p50_us,
             through.p99_us - direct.p99_us
         );
+        rows.push(Overhead { clients, direct, through });
     }
-    world.remove_integration().await
+    world.remove_integration().await?;
+    Ok(rows)
 }
 
-async fn neighbours(args: &Args, service: &Started) -> Result<bool> {
+async fn neighbours(args: &Args, service: &Started) -> Result<Vec<Neighbour>> {
     let world = World::find(service).await?;
     let neighbour = world.other_project().await?;
     let mut wire = Wire::connect(service.address, &neighbour).await?;
@@ -114,7 +146,7 @@ async fn neighbours(args: &Args, service: &Started) -> Result<bool> {
     let bearer = bearer(&neighbour);
     println!("searches in another project, one client, while {CALLERS} callers use an upstream that ...");
     println!("{:26}{:>12}{:>12}{:>8}", "", "alone p99", "then p99", "ratio");
-    let mut is_met = true;
+    let mut rows = Vec::new();
     for trick in TRICKS {
         let upstream = Upstream::start(trick)?;
         world.add_integration(&upstream).await?;
@@ -125,15 +157,16 @@ async fn neighbours(args: &Args, service: &Started) -> Result<bool> {
             beside.push(drive(service.address, &bearer, &search, 1, args.seconds).await?);
             callers.into_iter().for_each(|caller| caller.abort());
         }
-        let (alone, beside) = (median(&alone), median(&beside));
-        let ratio = beside.p99_us / alone.p99_us;
-        let verdict = if ratio <= NEIGHBOUR_P99_RATIO_MAX { "PASS" } else { "FAIL" };
-        is_met &= ratio <= NEIGHBOUR_P99_RATIO_MAX;
-        println!("{trick:26}{:>9.0} µs{:>9.0} µs{ratio:>7.2}x  {verdict}", alone.p99_us, beside.p99_us);
+        let (alone_p99_us, then_p99_us) = (median(&alone).p99_us, median(&beside).p99_us);
+        let ratio = then_p99_us / alone_p99_us;
+        let is_met = ratio <= NEIGHBOUR_P99_RATIO_MAX;
+        let verdict = if is_met { "PASS" } else { "FAIL" };
+        println!("{trick:26}{alone_p99_us:>9.0} µs{then_p99_us:>9.0} µs{ratio:>7.2}x  {verdict}");
+        rows.push(Neighbour { upstream: trick, alone_p99_us, then_p99_us, ratio, is_met });
         world.remove_integration().await?;
     }
     println!("\nbar: the others' p99 stays within {NEIGHBOUR_P99_RATIO_MAX} x");
-    Ok(is_met)
+    Ok(rows)
 }
 
 fn call(tool: &str, arguments: &Value) -> String {

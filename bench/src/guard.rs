@@ -10,6 +10,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use mnemon_guard::Guard;
+use serde::Serialize;
+
+use crate::figures::{Json, rounded};
+use quality::Language;
+use speed::Pieces;
 
 /// What to measure, and with which texts.
 #[derive(clap::Args)]
@@ -29,24 +34,35 @@ pub(crate) struct Args {
     /// Skip the measurement of speed
     #[arg(long)]
     no_speed: bool,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Default, Serialize)]
+struct Figures {
+    languages: Vec<Language>,
+    pieces: Option<Pieces>,
+    bars: Vec<Bar>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut bars = Vec::new();
+    let mut figures = Figures::default();
     if let Some(data) = &args.data {
         if args.cross_validation {
             quality::cross_validated(data)?;
         }
-        bars.extend(match &args.weights {
+        (figures.languages, figures.bars) = match &args.weights {
             Some(path) => quality::held_out(&Guard::from_asset(&fs::read(path)?)?, data, &args.pages)?,
             None => quality::held_out(Guard::shipped(), data, &args.pages)?,
-        });
+        };
     }
     if !args.no_speed {
-        bars.extend(speed::measure());
+        let (pieces, bars) = speed::measure();
+        figures.pieces = Some(pieces);
+        figures.bars.extend(bars);
     }
     println!("\n## Bars\n");
-    for bar in &bars {
+    for bar in &figures.bars {
         println!(
             "{:4}  {:58} {:>10}  (bar: {})",
             if bar.is_met { "ok" } else { "MISS" },
@@ -55,13 +71,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             bar.wanted
         );
     }
-    Ok(())
+    args.json.write(&figures)
 }
 
 /// A promise, and whether it was kept.
+#[derive(Serialize)]
 pub(crate) struct Bar {
     name: String,
     found: String,
+    /// The number of what was found, if it is one.
+    value: Option<f64>,
     wanted: String,
     is_met: bool,
 }
@@ -76,16 +95,19 @@ impl Bar {
     }
 
     fn percent(name: &str, found: f64, wanted: String, is_met: bool) -> Bar {
-        Bar { name: name.to_owned(), found: format!("{found:.2} %"), wanted, is_met }
+        let (found, value) = (format!("{found:.2} %"), Some(rounded(found, 2)));
+        Bar { name: name.to_owned(), found, value, wanted, is_met }
     }
 
     fn micros(name: &str, found: f64, at_most: f64) -> Bar {
-        let found_text = format!("{found:.1} µs");
-        Bar { name: name.to_owned(), found: found_text, wanted: format!("<= {at_most} µs"), is_met: found <= at_most }
+        let (text, value) = (format!("{found:.1} µs"), Some(rounded(found, 1)));
+        let wanted = format!("<= {at_most} µs");
+        Bar { name: name.to_owned(), found: text, value, wanted, is_met: found <= at_most }
     }
 
     fn ratio(name: &str, found: f64, at_most: f64) -> Bar {
-        let found_text = format!("{found:.2} x");
-        Bar { name: name.to_owned(), found: found_text, wanted: format!("<= {at_most} x"), is_met: found <= at_most }
+        let (text, value) = (format!("{found:.2} x"), Some(rounded(found, 2)));
+        let wanted = format!("<= {at_most} x");
+        Bar { name: name.to_owned(), found: text, value, wanted, is_met: found <= at_most }
     }
 }

@@ -1,6 +1,7 @@
 //! `languages`: how well a question finds a fact in its own language, in English, and from English; and what questions
 //! find that have nothing to do with a workspace. Per language, with the whole ranking and its gate.
 
+mod calibration;
 mod cost;
 mod data;
 mod tally;
@@ -9,7 +10,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use mnemon_recall::{Model, NewDoc, SearchRequest, WorkspaceIndex};
+use serde::Serialize;
 
+use crate::figures::{Json, Verdict};
+use calibration::Sample;
+use cost::Embedding;
 use data::{Facts, Foreign};
 use tally::{Scores, Tally, Unrelated, mean};
 
@@ -22,6 +27,15 @@ pub(crate) struct Args {
     /// A folder with `lang-dev.jsonl`: `{fact_id, lang, fact, question}`, the same facts in several languages
     #[arg(long)]
     data: PathBuf,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    languages: Vec<LanguageResult>,
+    embeddings: Vec<Embedding>,
+    verdicts: Vec<Verdict>,
 }
 
 /// A workspace of facts, each known by its id.
@@ -31,6 +45,7 @@ struct Workspace {
 }
 
 /// What was found in one language.
+#[derive(Serialize)]
 struct LanguageResult {
     language: String,
     /// Question and facts in it; question in it to English facts; English question to facts in it.
@@ -41,18 +56,23 @@ struct LanguageResult {
     unrelated: Unrelated,
     unrelated_to_english: Unrelated,
     scores: Scores,
+    /// Hits between it and English.
+    #[serde(skip)]
+    across: Vec<Sample>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let facts = data::load(&args.data.join("lang-dev.jsonl"))?;
     let foreign = data::foreign()?;
-    let rows: Vec<LanguageResult> =
+    let languages: Vec<LanguageResult> =
         facts.languages().map(|language| measure(&facts, &foreign, language)).collect::<Result<_>>()?;
-    print_recall(&rows);
-    print_unrelated(&rows, &foreign);
-    print_scores(&rows);
-    cost::print(&facts);
-    Ok(())
+    let mut verdicts = print_recall(&languages);
+    verdicts.extend(print_unrelated(&languages, &foreign));
+    print_scores(&languages);
+    calibration::print(&languages);
+    let embeddings = cost::measure_all(&facts);
+    verdicts.push(cost::print(&embeddings));
+    args.json.write(&Figures { languages, embeddings, verdicts })
 }
 
 fn measure(facts: &Facts, foreign: &[Foreign], language: &str) -> Result<LanguageResult> {
@@ -65,7 +85,11 @@ fn measure(facts: &Facts, foreign: &[Foreign], language: &str) -> Result<Languag
         unrelated: Unrelated::default(),
         unrelated_to_english: Unrelated::default(),
         scores: Scores::default(),
+        across: Vec::new(),
     };
+    if language != ENGLISH {
+        row.across = calibration::samples(facts, foreign, language);
+    }
     for fact in facts.of(language) {
         row.own.add(&own.ask(&fact.question, fact.id, &mut row.scores));
         row.to_english.add(&english.ask(&fact.question, fact.id, &mut row.scores));
@@ -109,7 +133,7 @@ fn others(rows: &[LanguageResult]) -> impl Iterator<Item = &LanguageResult> {
     rows.iter().filter(|row| row.language != ENGLISH)
 }
 
-fn print_recall(rows: &[LanguageResult]) {
+fn print_recall(rows: &[LanguageResult]) -> Vec<Verdict> {
     println!("R@1 / R@5 and empty answers, %\n");
     println!("        own language       to English facts   from English");
     for row in rows {
@@ -118,12 +142,14 @@ fn print_recall(rows: &[LanguageResult]) {
     let of = |part: fn(&LanguageResult) -> &Tally| mean(others(rows).map(part));
     let (own, to, from) = (of(|row| &row.own), of(|row| &row.to_english), of(|row| &row.from_english));
     println!("others  {own}     {to}     {from}\n");
-    bar("own language R@5", own.found_in_five(), 60.0, true);
-    bar("to English facts R@5", to.found_in_five(), 55.0, true);
-    bar("from English R@5", from.found_in_five(), 55.0, true);
+    vec![
+        bar("own language R@5", own.found_in_five(), 60.0, true),
+        bar("to English facts R@5", to.found_in_five(), 55.0, true),
+        bar("from English R@5", from.found_in_five(), 55.0, true),
+    ]
 }
 
-fn print_unrelated(rows: &[LanguageResult], foreign: &[Foreign]) {
+fn print_unrelated(rows: &[LanguageResult], foreign: &[Foreign]) -> Vec<Verdict> {
     println!("\nquestions about nothing in the workspace: let in a record by meaning, have one above 0.5, %\n");
     println!("        20 other records   these facts   English facts");
     let mut all = Unrelated::default();
@@ -142,10 +168,12 @@ fn print_unrelated(rows: &[LanguageResult], foreign: &[Foreign]) {
         english.join(&row.unrelated_to_english);
     });
     println!("all     {all}          {facts}     {english}   (these and English facts: without English questions)\n");
+    let mut verdicts = Vec::new();
     for (place, found) in [("other records", &all), ("these facts", &facts), ("English facts", &english)] {
-        bar(&format!("unrelated, {place}: by meaning"), found.by_meaning(), 18.0, false);
-        bar(&format!("unrelated, {place}: above 0.5"), found.above(), 5.0, false);
+        verdicts.push(bar(&format!("unrelated, {place}: by meaning"), found.by_meaning(), 18.0, false));
+        verdicts.push(bar(&format!("unrelated, {place}: above 0.5"), found.above(), 5.0, false));
     }
+    verdicts
 }
 
 fn print_scores(rows: &[LanguageResult]) {
@@ -158,8 +186,13 @@ fn print_scores(rows: &[LanguageResult]) {
     println!("all     {all}");
 }
 
-fn bar(name: &str, found: f64, wanted: f64, is_least: bool) {
-    let passes = if is_least { found >= wanted } else { found <= wanted };
-    let (verdict, limit) = (if passes { "PASS" } else { "MISS" }, if is_least { "at least" } else { "at most" });
-    println!("{verdict} {name} {found:.1}, {limit} {wanted}");
+fn bar(name: &str, found: f64, wanted: f64, is_least: bool) -> Verdict {
+    let is_met = if is_least { found >= wanted } else { found <= wanted };
+    let limit = if is_least { "at least" } else { "at most" };
+    told(is_met, format!("{name} {found:.1}, {limit} {wanted}"))
+}
+
+fn told(is_met: bool, bar: String) -> Verdict {
+    println!("{} {bar}", if is_met { "PASS" } else { "MISS" });
+    Verdict { is_met, bar }
 }

@@ -9,12 +9,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::{Caller, TestServer};
 use rusqlite::Connection;
+use serde::Serialize;
 use serde_json::json;
 
+use crate::figures::{Json, rounded};
 use repository::Repository;
 
 const COMMITS: usize = 30;
@@ -33,12 +35,32 @@ pub(crate) struct Args {
     /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
 }
 
-/// The share of facts shown as if they held that were wrong, after each commit.
-pub(crate) struct WrongShares {
-    pub(crate) name: &'static str,
-    pub(crate) shares: Vec<f64>,
+#[derive(Serialize)]
+struct Figures {
+    commits: usize,
+    saved: usize,
+    /// After each commit, and how many facts are shown for each.
+    questions: usize,
+    shown: usize,
+    resaved_percent: usize,
+    seed: u64,
+    wrong: Vec<Wrong>,
+    marked_wrong: usize,
+    marked_right: usize,
+    marked_unchanged: usize,
+}
+
+/// After a commit: how much of what is shown as if it held is wrong, in percent.
+#[derive(Serialize)]
+struct Wrong {
+    commit: usize,
+    with_validate: f64,
+    without: f64,
+    fts5: f64,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -46,10 +68,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(binary) => binary.canonicalize().with_context(|| format!("can't find {}", binary.display()))?,
         None => crate::faults::build()?,
     };
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(live(args, &binary))
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let figures = runtime.block_on(live(args, &binary))?;
+    figures.print();
+    args.json.write(&figures)?;
+    figures.judge()
 }
 
-async fn live(args: &Args, binary: &Path) -> Result<()> {
+async fn live(args: &Args, binary: &Path) -> Result<Figures> {
     let scratch = tempfile::tempdir()?;
     let mut towns = Vec::new();
     for (seed, name) in (args.seed..).zip(WORKSPACES) {
@@ -61,8 +87,7 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     texts.execute_batch(
         "CREATE VIRTUAL TABLE record USING fts5(text, place UNINDEXED, tokenize = 'porter unicode61')",
     )?;
-    let mut lines =
-        ["Mnemon with validate", "Mnemon without", "FTS5"].map(|name| WrongShares { name, shares: Vec::new() });
+    let mut wrong = Vec::new();
     let (mut saved, mut known, mut marked) = (0, HashSet::new(), Counts::default());
     for commit in 0..COMMITS {
         let mut counts = <[Counts; 3]>::default();
@@ -91,36 +116,50 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
             counts[2].join(ask_texts(&texts, name, repository, &questions)?);
         }
         marked = counts[0];
-        for (line, counts) in lines.iter_mut().zip(counts) {
-            line.shares.push(counts.share());
-        }
+        let [with_validate, without, fts5] = counts.map(|counts| rounded(100.0 * counts.share(), 2));
+        wrong.push(Wrong { commit: commit + 1, with_validate, without, fts5 });
     }
-    report(args, &lines, saved, towns.iter().map(|(_, repository)| repository.questions().len()).sum())?;
-    println!(
-        "\nmarked as stale or disputed after the last commit, with validate: {} wrong facts, and {} right ones whose page\n\
-         changed elsewhere, moved, or was not read again; {} whose page is as it was when they were saved",
-        marked.marked_wrong, marked.marked_right, marked.marked_unchanged
-    );
-    ensure!(marked.marked_unchanged == 0, "a fact whose page is unchanged may not be shown as stale");
-    Ok(())
+    let Counts { marked_wrong, marked_right, marked_unchanged, .. } = marked;
+    Ok(Figures {
+        commits: COMMITS,
+        saved,
+        questions: towns.iter().map(|(_, repository)| repository.questions().len()).sum(),
+        shown: SHOWN,
+        resaved_percent: args.resaved_percent,
+        seed: args.seed,
+        wrong,
+        marked_wrong,
+        marked_right,
+        marked_unchanged,
+    })
 }
 
-fn report(args: &Args, lines: &[WrongShares], saved: usize, questions: usize) -> Result<()> {
-    println!(
-        "two repositories, {COMMITS} commits each, {saved} facts saved, {questions} questions after each, {SHOWN} facts shown for each"
-    );
-    println!("in {} of 100 changes the new facts were saved; seed {}", args.resaved_percent, args.seed);
-    println!("\nwrong facts shown as if they held, in % of those shown so");
-    println!("{:<8} {:>22} {:>22} {:>22}", "commit", lines[0].name, lines[1].name, lines[2].name);
-    for commit in 0..COMMITS {
-        let [a, b, c] = [0, 1, 2].map(|line: usize| 100.0 * lines[line].shares[commit]);
-        println!("{:<8} {a:>22.1} {b:>22.1} {c:>22.1}", commit + 1);
+impl Figures {
+    fn print(&self) {
+        let Self { commits, saved, questions, shown, resaved_percent, seed, .. } = self;
+        println!(
+            "two repositories, {commits} commits each, {saved} facts saved, {questions} questions after each, {shown} facts shown for each"
+        );
+        println!("in {resaved_percent} of 100 changes the new facts were saved; seed {seed}");
+        println!("\nwrong facts shown as if they held, in % of those shown so");
+        println!("{:<8} {:>22} {:>22} {:>22}", "commit", "Mnemon with validate", "Mnemon without", "FTS5");
+        for Wrong { commit, with_validate, without, fts5 } in &self.wrong {
+            println!("{commit:<8} {with_validate:>22.1} {without:>22.1} {fts5:>22.1}");
+        }
+        println!(
+            "\nmarked as stale or disputed after the last commit, with validate: {} wrong facts, and {} right ones whose page\n\
+             changed elsewhere, moved, or was not read again; {} whose page is as it was when they were saved",
+            self.marked_wrong, self.marked_right, self.marked_unchanged
+        );
     }
-    let last = |line: &WrongShares| line.shares.last().copied().unwrap_or_default();
-    if lines[0].shares.iter().any(|share| *share > 0.0) || last(&lines[1]) > last(&lines[2]) {
-        bail!("with validate no wrong fact may be shown as if it held");
+
+    fn judge(&self) -> Result<()> {
+        let is_clean = self.wrong.iter().all(|wrong| wrong.with_validate == 0.0);
+        let is_better = self.wrong.last().is_none_or(|last| last.without <= last.fts5);
+        ensure!(is_clean && is_better, "with validate no wrong fact may be shown as if it held");
+        ensure!(self.marked_unchanged == 0, "a fact whose page is unchanged may not be shown as stale");
+        Ok(())
     }
-    Ok(())
 }
 
 /// What was shown as if it held.

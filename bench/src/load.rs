@@ -19,6 +19,7 @@ use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::process::resident_bytes;
 use mnemon_testkit::wire::Wire;
 
+use crate::figures::{Json, judge, rounded};
 use crate::real_texts::RealTexts;
 
 pub(crate) use drive::{Calls, Kind, Phase, Until, phase, phase_by};
@@ -57,9 +58,8 @@ pub(crate) struct Args {
     /// Data directory of the service; must be empty [default: a temporary directory]
     #[arg(long)]
     data_dir: Option<PathBuf>,
-    /// Write the figures as JSON to this file
-    #[arg(long)]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -70,18 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let plan = Plan::of(args)?;
     let report = runtime.block_on(measure(args, &plan))?;
-    let bars = report.bars();
     println!("{report}");
-    for bar in &bars {
-        println!("{} {}", if bar.is_met { "PASS" } else { "FAIL" }, bar.text);
-    }
-    if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_string_pretty(&report)? + "\n")?;
-    }
-    if bars.iter().any(|bar| !bar.is_met) {
-        // A missed bar is not an error of the bench, so it prints no error: the line that starts with FAIL says it.
-        std::process::exit(1);
-    }
+    args.json.write(&report)?;
+    judge(&report.verdicts);
     Ok(())
 }
 
@@ -126,7 +117,8 @@ async fn measure(args: &Args, plan: &Plan) -> Result<Report> {
         }
     }
     rows.sort_by_key(|row| row.kind != Kind::Search.name());
-    Ok(Report {
+    let mib = |bytes: u64| rounded(bytes as f64 / f64::from(1 << 20), 1);
+    let mut report = Report {
         is_real: plan.is_real,
         records: plan.records,
         cores: std::thread::available_parallelism()?.get(),
@@ -134,10 +126,13 @@ async fn measure(args: &Args, plan: &Plan) -> Result<Report> {
         seconds: args.seconds,
         rows,
         fill: bench.fill,
-        resident_bytes_filled: resident_before,
-        resident_bytes_end: resident_bytes(bench.service.pid())?,
-        resident_bytes_floor: resident_bytes(bench.floors[0].pid())?,
-    })
+        resident_mib_filled: mib(resident_before),
+        resident_mib_end: mib(resident_bytes(bench.service.pid())?),
+        resident_mib_floor: mib(resident_bytes(bench.floors[0].pid())?),
+        verdicts: Vec::new(),
+    };
+    report.verdicts = report.bars();
+    Ok(report)
 }
 
 /// The servers, filled and warm.
@@ -180,11 +175,14 @@ impl Bench {
                 before.push(phase(service, calls, kind, clients, until, false).await?);
             }
         }
+        let (measured, floor) = (plan.sum_up(&measured), plan.sum_up(&floors));
         Ok(LoadResult {
             kind: kind.name(),
             clients,
-            measured: plan.sum_up(&measured),
-            floor: plan.sum_up(&floors),
+            rate_ratio: measured.calls_per_second / floor.calls_per_second,
+            cpu_ratio: measured.cpu_us_per_call / floor.cpu_us_per_call,
+            measured,
+            floor,
             before: self.before.as_ref().map(|_| plan.sum_up(&before)),
         })
     }

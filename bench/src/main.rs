@@ -7,6 +7,7 @@ mod agent;
 mod backup;
 mod console;
 mod faults;
+mod figures;
 mod filters;
 mod freshness;
 mod gate;
@@ -24,6 +25,7 @@ mod ranker;
 mod real_texts;
 mod recall;
 mod recall_speed;
+mod several;
 mod similar;
 mod tokens;
 mod validate;
@@ -79,7 +81,7 @@ enum Bench {
     /// How well sessions of dialogues are found, by kind of question, and what phrases of time add
     Locomo(locomo::Args),
     /// How well questions find facts with which they share no word
-    Natural,
+    Natural(natural::Args),
     /// Whether figures agree with a mixed load over many projects, and what it costs to be watched
     Operations(operations::Args),
     /// What PostgreSQL can carry: batched saves, several nodes, fresh searches, and its own full-text search
@@ -88,8 +90,12 @@ enum Bench {
     Recall(recall::Args),
     /// What a search, a save and a cold start cost, by the size of the workspace
     RecallSpeed(recall_speed::Args),
+    /// Whether other choices for the last places find more of an answer that lies in several records
+    Several(several::Args),
     /// Of what a save calls nearly the same, how much is about the same fact
     Similar(similar::Args),
+    /// Whether memory settles under a steady load, and what it is for
+    Steady(operations::steady::Args),
     /// The text that an assistant reads for ten hits, for `bench/tokens/run` to count
     Tokens(tokens::Args),
     /// What `mnemon validate` finds, asks and sends in a repository of 2,000 files
@@ -115,15 +121,14 @@ fn main() -> anyhow::Result<()> {
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
         Bench::Locomo(args) => locomo::run(&args),
-        Bench::Natural => {
-            natural::run();
-            Ok(())
-        }
+        Bench::Natural(args) => natural::run(&args),
         Bench::Operations(args) => operations::run(&args),
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
+        Bench::Several(args) => several::run(&args),
         Bench::Similar(args) => similar::run(&args),
+        Bench::Steady(args) => operations::steady::run(&args),
         Bench::Tokens(args) => tokens::run(&args),
         Bench::Validate(args) => validate::run(&args),
     }

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use mnemon_scratch_postgres::{Cluster, ClusterOptions};
+use serde::Serialize;
 
+use crate::figures::{Json, Verdict, exit_unless_met};
 use crate::load::{Calls, Kind, Phase, Started, Texts, Until, index, phase, progress};
 
 const SEED: u64 = 20_270_116;
@@ -43,6 +45,9 @@ pub(crate) struct Args {
     /// Only many callers beside embedded storage
     #[arg(long)]
     callers: bool,
+    /// Only what a call of each tool costs, by plan
+    #[arg(long)]
+    by_tool: bool,
     /// Another build of this bench, of an earlier commit: where many call, its node takes turns with this one's, and
     /// rates are compared with its rates instead of recorded ones
     #[arg(long)]
@@ -53,34 +58,68 @@ pub(crate) struct Args {
     /// The pinned sentences that the records are made of
     #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
     sentences: PathBuf,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Default, Serialize)]
+struct Figures {
+    callers: Vec<callers::Row>,
+    saves: Vec<Row>,
+    searches: Vec<Row>,
+    #[serde(flatten)]
+    freshness: Option<freshness::Freshness>,
+    #[serde(flatten)]
+    text_search: Option<text_search::TextSearch>,
+    verdicts: Vec<Verdict>,
+}
+
+/// Saves by a number of clients, or searches on a number of nodes.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    count: usize,
+    #[serde(flatten)]
+    seen: Phase,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if args.by_tool {
+        return args.json.write(&runtime.block_on(crate::operations::by_tool::measure())?);
+    }
     let settings = callers::settings();
     let cluster = Cluster::start(ClusterOptions { is_durable: true, settings, ..ClusterOptions::default() })?;
-    let is_shared = runtime.block_on(callers::compare(&cluster, args.before.as_deref(), args.records, args.seconds))?;
-    if args.callers {
-        // Leaving the process would leave the server running.
-        drop(cluster);
-        std::process::exit(i32::from(!is_shared));
+    let mut figures =
+        runtime.block_on(callers::compare(&cluster, args.before.as_deref(), args.records, args.seconds))?;
+    if !args.callers {
+        runtime.block_on(measure(args, &cluster, &mut figures))?;
     }
-    runtime.block_on(saves(args, &cluster))?;
-    runtime.block_on(searches(args, &cluster))?;
-    runtime.block_on(freshness::measure(&cluster, args.seconds))?;
-    let ratio = runtime.block_on(text_search::compare(&cluster, &args.sentences, args.records, args.queries))?;
-    let is_met = ratio >= TEXT_SEARCH_RATIO_MIN;
-    let verdict = if is_met { "PASS" } else { "FAIL" };
-    println!("\n{verdict} PostgreSQL's own search takes {ratio:.1} x as long (bar: >= {TEXT_SEARCH_RATIO_MIN} x)");
+    args.json.write(&figures)?;
+    // Leaving the process would leave the server running.
     drop(cluster);
-    if !is_met || !is_shared {
-        std::process::exit(1);
-    }
+    exit_unless_met(&figures.verdicts);
+    Ok(())
+}
+
+/// Everything but many callers.
+async fn measure(args: &Args, cluster: &Cluster, figures: &mut Figures) -> Result<()> {
+    figures.saves = saves(args, cluster).await?;
+    figures.searches = searches(args, cluster).await?;
+    figures.freshness = Some(freshness::measure(cluster, args.seconds).await?);
+    let text_search = text_search::compare(cluster, &args.sentences, args.records, args.queries).await?;
+    let ratio = text_search.ratio();
+    let bar = format!("PostgreSQL's own search takes {ratio:.1} x as long (bar: >= {TEXT_SEARCH_RATIO_MIN} x)");
+    let verdict = Verdict { is_met: ratio >= TEXT_SEARCH_RATIO_MIN, bar };
+    println!("\n{verdict}");
+    figures.text_search = Some(text_search);
+    figures.verdicts.push(verdict);
     Ok(())
 }
 
 /// Durable saves, batched and one by one, each kind in its own database.
-async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
+async fn saves(args: &Args, cluster: &Cluster) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
     println!("\nsaves on one node        clients   saves/s    p50 µs    p99 µs   node CPU µs");
     for (name, batch_max) in [("stored together", BATCH_MAX), ("one by one", 1)] {
         let database = format!("saves_{batch_max}");
@@ -92,14 +131,14 @@ async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
             progress(&format!("saves {name}, {clients} clients"));
             let until = Until::Time(Duration::from_secs_f64(args.seconds));
             let seen = phase(&node, &calls, Kind::Save, clients, until, false).await?;
-            println!("{}", row(name, clients, &seen));
+            rows.push(row(name, clients, seen));
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// Searches on several nodes of one database, with as many clients on each.
-async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
+async fn searches(args: &Args, cluster: &Cluster) -> Result<Vec<Row>> {
     const CLIENTS: usize = 12;
     cluster.sql("postgres", "CREATE DATABASE searches")?;
     let url = cluster.url("searches");
@@ -108,7 +147,7 @@ async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
     progress(&format!("storing {} records", args.records));
     phase(&first, &calls, Kind::Save, FILLERS, Until::Calls(args.records), false).await?;
     let key = first.key.clone();
-    let mut nodes = vec![first];
+    let (mut nodes, mut rows) = (vec![first], Vec::new());
     println!("\nsearches of {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
     for &count in &args.nodes {
         while nodes.len() < count {
@@ -125,9 +164,9 @@ async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
         for phase in futures_util::future::join_all(running).await {
             seen.push(phase?);
         }
-        println!("{}", row("", count, &joined(&seen)));
+        rows.push(row("", count, joined(&seen)));
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// The sum of the nodes' rates, the worst node's waits, and the mean CPU time.
@@ -144,9 +183,9 @@ fn joined(phases: &[Phase]) -> Phase {
     }
 }
 
-fn row(name: &str, count: usize, seen: &Phase) -> String {
-    format!(
-        "  {name:<22} {count:>7} {:>9.0} {:>9.0} {:>9.0} {:>13.1}",
-        seen.calls_per_second, seen.p50_us, seen.p99_us, seen.cpu_us_per_call
-    )
+/// Printed at once.
+fn row(name: &'static str, count: usize, seen: Phase) -> Row {
+    let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, .. } = seen;
+    println!("  {name:<22} {count:>7} {calls_per_second:>9.0} {p50_us:>9.0} {p99_us:>9.0} {cpu_us_per_call:>13.1}");
+    Row { name, count, seen }
 }

@@ -7,11 +7,13 @@ pub(crate) mod texts;
 use std::path::PathBuf;
 
 use mnemon_recall::{Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use serde::Serialize;
 
+use crate::figures::{Json, rounded};
 use crate::real_texts::RealTexts;
 use crate::recall::Fts5;
-use clock::Times;
 pub(crate) use clock::cpu_seconds;
+use clock::{Costs, Times};
 use texts::Texts;
 
 #[derive(clap::Args)]
@@ -31,6 +33,38 @@ pub(crate) struct Args {
     /// Real texts and queries instead: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`
     #[arg(long, value_name = "DIR")]
     texts: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// What one size costs. Printed line by line, because a million records take long.
+#[derive(Serialize)]
+struct Size {
+    records: u64,
+    #[serde(flatten)]
+    built: Built,
+    search: Costs,
+    /// Mean number.
+    hits: f64,
+    fts5: Option<Costs>,
+    #[serde(flatten)]
+    started: Started,
+    add: Costs,
+    forget: Costs,
+}
+
+#[derive(Serialize)]
+struct Built {
+    records_per_second: f64,
+    bytes_per_record: f64,
+}
+
+#[derive(Serialize)]
+struct Started {
+    snapshot_written_ms: f64,
+    snapshot_mb: f64,
+    from_snapshot_ms: f64,
+    from_scratch_ms: f64,
 }
 
 const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -54,36 +88,37 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         }
     };
     let sizes = if args.records.is_empty() { usual } else { args.records.clone() };
+    let mut figures = Vec::new();
     for records in sizes {
         println!("\n{records} records");
-        let index = build(&texts, records);
-        search(&texts, &index, records, args.queries);
-        if records <= args.fts5_max {
-            fts5(&texts, &index, records)?;
-        }
-        let index = cold_start(&texts, index, records)?;
-        add(&texts, index, records);
+        let (index, built) = build(&texts, records);
+        let (search, hits) = search(&texts, &index, records, args.queries);
+        let fts5 = if records <= args.fts5_max { Some(fts5(&texts, &index, records)?) } else { None };
+        let (index, started) = cold_start(&texts, index, records)?;
+        let (add, forget) = add(&texts, index, records);
+        figures.push(Size { records, built, search, hits, fts5, started, add, forget });
     }
-    Ok(())
+    args.json.write(&figures)
 }
 
-fn build(texts: &Texts, records: u64) -> WorkspaceIndex {
+fn build(texts: &Texts, records: u64) -> (WorkspaceIndex, Built) {
     let mut index = WorkspaceIndex::new(Model::shipped());
     let started = cpu_seconds();
     for seq in 0..records {
         put(&mut index, seq, &texts.record(seq), None);
     }
-    let seconds = cpu_seconds() - started;
-    println!("  build, vectors computed       {:8.0} records/s", records as f64 / seconds);
-    println!("  size                          {:8.0} B/record", index.size_bytes() as f64 / records as f64);
-    index
+    let records_per_second = rounded(records as f64 / (cpu_seconds() - started), 0);
+    let bytes_per_record = rounded(index.size_bytes() as f64 / records as f64, 0);
+    println!("  build, vectors computed       {records_per_second:8.0} records/s");
+    println!("  size                          {bytes_per_record:8.0} B/record");
+    (index, Built { records_per_second, bytes_per_record })
 }
 
 fn put(index: &mut WorkspaceIndex, seq: u64, text: &str, embedding: Option<&Embedding>) {
     index.add(NewDoc { embedding, ..NewDoc::new(seq, text) });
 }
 
-fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) {
+fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) -> (Costs, f64) {
     let mut times = Times::default();
     let mut found = 0;
     for number in 0..queries {
@@ -91,22 +126,24 @@ fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) {
         let request = SearchRequest::new(&query, LIMIT);
         found += times.measure_calm(|| index.search(&request)).len();
     }
-    println!("  search, whole ranking         {times}   ({:.1} hits)", found as f64 / queries as f64);
+    let (costs, hits) = (times.sum_up(), rounded(found as f64 / queries as f64, 1));
+    println!("  search, whole ranking         {costs}   ({hits:.1} hits)");
+    (costs, hits)
 }
 
 /// Brings the index back from a snapshot, and from the texts with their stored vectors.
-fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Result<WorkspaceIndex> {
+fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Result<(WorkspaceIndex, Started)> {
+    let ms = |seconds: f64| rounded(1e3 * seconds, 1);
     let started = cpu_seconds();
     let snapshot = index.to_snapshot(b"").to_bytes();
-    println!(
-        "  snapshot written in           {:8.1} ms, {:.1} MB",
-        1e3 * (cpu_seconds() - started),
-        snapshot.len() as f64 / 1e6
-    );
+    let snapshot_written_ms = ms(cpu_seconds() - started);
+    let snapshot_mb = rounded(snapshot.len() as f64 / 1e6, 1);
+    println!("  snapshot written in           {snapshot_written_ms:8.1} ms, {snapshot_mb:.1} MB");
     drop(index);
     let started = cpu_seconds();
     let (_, restored) = WorkspaceIndex::from_snapshot(Model::shipped(), &snapshot)?;
-    println!("  cold start from snapshot      {:8.1} ms", 1e3 * (cpu_seconds() - started));
+    let from_snapshot_ms = ms(cpu_seconds() - started);
+    println!("  cold start from snapshot      {from_snapshot_ms:8.1} ms");
     drop(snapshot);
     let sample = records.min(20_000);
     let stored: Vec<(String, Embedding)> =
@@ -116,12 +153,12 @@ fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Res
     for (seq, (text, embedding)) in (0..).zip(&stored) {
         put(&mut scratch, seq, text, Some(embedding));
     }
-    let seconds = (cpu_seconds() - started) * records as f64 / sample as f64;
-    println!("  cold start from scratch       {:8.1} ms (vectors stored; {sample} measured)", 1e3 * seconds);
-    Ok(restored)
+    let from_scratch_ms = ms((cpu_seconds() - started) * records as f64 / sample as f64);
+    println!("  cold start from scratch       {from_scratch_ms:8.1} ms (vectors stored; {sample} measured)");
+    Ok((restored, Started { snapshot_written_ms, snapshot_mb, from_snapshot_ms, from_scratch_ms }))
 }
 
-fn add(texts: &Texts, mut index: WorkspaceIndex, records: u64) {
+fn add(texts: &Texts, mut index: WorkspaceIndex, records: u64) -> (Costs, Costs) {
     let mut add_times = Times::default();
     let mut remove_times = Times::default();
     for seq in records..records + ADDED {
@@ -131,12 +168,14 @@ fn add(texts: &Texts, mut index: WorkspaceIndex, records: u64) {
     for seq in records..records + ADDED {
         remove_times.measure(|| index.remove(seq));
     }
-    println!("  add one (vector computed)     {add_times}");
-    println!("  forget one                    {remove_times}");
+    let (add, forget) = (add_times.sum_up(), remove_times.sum_up());
+    println!("  add one (vector computed)     {add}");
+    println!("  forget one                    {forget}");
+    (add, forget)
 }
 
 /// Both answer the same queries in turn, so that whatever else the machine does strikes both.
-fn fts5(texts: &Texts, index: &WorkspaceIndex, records: u64) -> anyhow::Result<()> {
+fn fts5(texts: &Texts, index: &WorkspaceIndex, records: u64) -> anyhow::Result<Costs> {
     let all: Vec<String> = (0..records).map(|seq| texts.record(seq)).collect();
     let table = Fts5::new(all.iter().map(String::as_str))?;
     let (mut theirs, mut ours) = (Times::default(), Times::default());
@@ -147,7 +186,8 @@ fn fts5(texts: &Texts, index: &WorkspaceIndex, records: u64) -> anyhow::Result<(
         ours.measure_calm(|| index.search(&request));
     }
     let ratio = theirs.mean() / ours.mean();
-    println!("  FTS5 on the same texts        {theirs}");
+    let costs = theirs.sum_up();
+    println!("  FTS5 on the same texts        {costs}");
     println!("  FTS5 costs                    {ratio:8.1} × ours ({:.1} µs for these queries)", 1e6 * ours.mean());
-    Ok(())
+    Ok(costs)
 }

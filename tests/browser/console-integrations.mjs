@@ -25,9 +25,16 @@ export async function integrations(browser, world, signIn) {
     await page.selectOption('#i-p', 'url');
     await page.fill('#i-n', 'handbook');
     await page.fill('#i-u', upstream.url);
-    await page.fill('#i-a', 'read_page, list_*');
     await page.click('#int-new button[type=submit]');
     await page.waitForSelector('.toast >> text=It answers');
+    // Its tools are chosen from its own list.
+    equal(await page.locator('.chip:has-text("offered")').count(), 0, 'the tools offered before anybody chose');
+    equal((await page.locator('.panel input[name=allow]').evaluateAll((all) => all.map((box) => box.value))).join(), 'read_page', 'the choices');
+    await picture(page, 'console-integration-choose');
+    await page.check('.panel input[value=read_page]');
+    await page.click('text=Offer these');
+    await page.waitForSelector('.chip:has-text("offered")');
+    await world.api('PUT', `/projects/${world.project}/integrations/handbook`, { allow: ['read_page', 'list_*'] });
     equal(await page.locator('.chip:has-text("offered")').count(), 1, 'the offered tools');
     equal(await page.locator('[data-key=i] .nav-note').count(), 0, 'the numbers in the menu, before the change');
 
@@ -103,7 +110,11 @@ export async function integrations(browser, world, signIn) {
     await upstream.close();
     await test(page);
     expect((await page.textContent('.toast')).includes('does not answer'), 'the test');
+    await page.goto(at(path));
+    const health = await page.textContent('.notice');
+    expect(health.includes('It does not answer.') && health.includes('Last asked for its tools'), `its page says ${health}`);
     await page.goto(at('/integrations'));
+    equal(await page.locator('.card .chip:has-text("does not answer")').count(), 1, 'the state on its card');
     await picture(page, 'console-integration-down');
     await page.goto(at(path));
     await page.click('[popovertarget=int-del]');

@@ -2,43 +2,41 @@
 
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { equal, expect, picture, settings, story } from './driver.mjs';
+import { equal, expect, picture, settings, story, together } from './driver.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const BYTES_MAX = 100_000;
-const file = (name) => readFileSync(new URL(`../../crates/server/templates/console/${name}`, import.meta.url)).length;
-const STYLE_AND_SCRIPT = file('console.css') + file('console.js');
+// As the service sends them.
+const files = (await fetch(`${settings.url}/console/sign-in`).then((answer) => answer.text())).match(/\/console\/assets\/console\.[^"]+/g);
+const STYLE_AND_SCRIPT = (await Promise.all(files.map((file) => fetch(settings.url + file).then((answer) => answer.text()))))
+  .reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 // 720 is a window of 1440 at 200 %.
-const SIZES = [['light', 1280], ['dark', 1280], ['light', 390], ['dark', 390], ['light', 320], ['light', 720], ['light', 768], ['light', 1024], ['dark', 1440]];
+const WIDTHS = [1280, 1440, 1024, 768, 720, 390, 320];
+// The style sheet changes the layout at 640, 860 and 1080 px: axe looks at one width of each part.
+const AXE_WIDTHS = [1280, 1024, 768, 320];
 
 export async function everyPage(browser, world, ids, signIn) {
   const pages = {
     admin: {
-      memory: '/memory', search: '/memory?q=which+day+do+we+deploy', more: '/memory?q=deploy&n=25', none: '/memory?q=zzxqy',
+      overview: '/overview', memory: '/memory', compact: '/memory?view=compact', sorted: '/memory?sort=fact_key', search: '/memory?q=which+day+do+we+deploy', more: '/memory?q=deploy&n=20', none: '/memory?q=zzxqy',
       forgotten: '/memory?state=forgotten', stale: `/records/${ids.canary2}`, conflict: `/records/${ids.tuesday}`, long: `/records/${ids.long}`,
-      sources: '/sources', changed: '/sources?show=changed', unfound: '/sources?q=zzxqy', source: '/sources?one=docs%2Fdeploy.md', workspaces: '/workspaces', keys: '/keys', connections: '/connections',
+      sources: '/sources', changed: '/sources?show=changed', unfound: '/sources?q=zzxqy', source: '/sources?one=docs%2Fdeploy.md', workspaces: '/workspaces', keys: '/keys', projects: '/projects', moving: '/moving', connections: '/connections', 'keys-sorted': '/keys?sort=calls', 'people-sorted': '/people?sort=role', 'audit-people': '/audit?what=people',
       people: '/people', leaving: `/people?remove=${world.people.robot}`, last: `/people?remove=${world.people.admin}`, platform: `/people?department=${world.departments.platform}`, integrations: '/integrations', sessions: '/sessions',
       usage: '/usage', audit: '/audit', guard: '/guard', connect: '/connect', missing: '/records/none',
     },
-    member: { 'member-memory': '/memory', 'member-keys': '/keys', 'member-sessions': '/sessions' },
+    member: { 'member-overview': '/overview', 'member-forgotten': '/memory?state=forgotten', 'member-memory': '/memory', 'member-keys': '/keys', 'member-sessions': '/sessions' },
     read: { 'read-record': `/records/${ids.tuesday}` },
     operator: { operator: '/operator', 'operator-audit': '/audit' },
   };
-  for (const [who, list] of Object.entries(pages)) {
-    for (const [colorScheme, width] of SIZES) {
-      const options = { colorScheme, viewport: { width, height: 900 } };
-      await story(browser, `console: pages of ${who}, ${colorScheme}, ${width} px`, async ({ page }) => {
-        const violations = [];
-        page.on('console', (message) => /Content Security Policy|TrustedHTML/.test(message.text()) && violations.push(message.text()));
-        await signIn(page, world.keys[who]);
-        for (const [name, path] of Object.entries(list)) {
-          await visit(page, name, path, { tells: width === 1280 && colorScheme === 'light', colorScheme });
-          await picture(page, `page-${name}-${colorScheme}-${width}`);
-        }
-        equal(violations.join('; '), '', 'what the policy refused');
-      }, options);
-    }
-  }
+  const tasks = Object.entries(pages).flatMap(([who, list]) => ['light', 'dark'].map((colorScheme) => () =>
+    story(browser, `console: pages of ${who}, ${colorScheme}, at ${WIDTHS.length} widths`, async ({ page }) => {
+      const violations = [];
+      page.on('console', (message) => /Content Security Policy|TrustedHTML/.test(message.text()) && violations.push(message.text()));
+      await signIn(page, world.keys[who]);
+      for (const [name, path] of Object.entries(list)) await sweep(page, name, path, colorScheme);
+      equal(violations.join('; '), '', 'what the policy refused');
+    }, { colorScheme, viewport: { width: WIDTHS[0], height: 900 } })));
+  await together(tasks);
   await story(browser, 'console: it works without script', async ({ page }) => {
     await signIn(page, world.keys.admin);
     for (const [name, path] of Object.entries(pages.admin)) {
@@ -65,7 +63,29 @@ export async function everyPage(browser, world, ids, signIn) {
   }, { viewport: { width: 1280, height: 900 } });
 }
 
-export async function visit(page, name, path, { tells = false, colorScheme = 'dark' } = {}) {
+/** One page at every width. */
+async function sweep(page, name, path, colorScheme) {
+  await open(page, name, path, colorScheme === 'light');
+  const axe = await inspector(page);
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await fits(page, `${name} at ${width} px`, colorScheme);
+    if (AXE_WIDTHS.includes(width)) equal((await axe.run()).join('; '), '', `what axe finds on ${name} at ${width} px`);
+    await picture(page, `page-${name}-${colorScheme}-${width}`);
+  }
+  await axe.end();
+}
+
+/** One page as wide as it is. */
+export async function visit(page, name, path, { colorScheme = 'dark' } = {}) {
+  await open(page, name, path, false);
+  await fits(page, name, colorScheme);
+  const axe = await inspector(page);
+  equal((await axe.run()).join('; '), '', `what axe finds on ${name}`);
+  await axe.end();
+}
+
+async function open(page, name, path, tells) {
   const began = Date.now();
   const answer = await page.goto(`${settings.url}/console${path}`);
   const took = Date.now() - began;
@@ -73,12 +93,13 @@ export async function visit(page, name, path, { tells = false, colorScheme = 'da
   const bytes = html + STYLE_AND_SCRIPT;
   if (tells) console.log(`        ${String(html).padStart(6)} bytes of HTML, ${String(took).padStart(4)} ms to load: ${path.slice(0, 60)}`);
   expect(bytes < BYTES_MAX, `${name} has ${bytes} bytes with its style and script`);
+}
+
+async function fits(page, name, colorScheme) {
   const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   expect(content <= window, `${name} is ${content} wide in a window of ${window}`);
   const narrow = await page.evaluate(() => [...document.querySelectorAll('tbody td:first-child')].find((cell) => cell.getBoundingClientRect().width < 120)?.textContent.trim());
   expect(!narrow, `the first column of ${name} is too narrow for “${narrow}”`);
-  const found = await inspect(page);
-  equal(found.join('; '), '', `what axe finds on ${name}`);
   if (colorScheme === 'light') await widen(page, name);
 }
 
@@ -102,15 +123,17 @@ async function widen(page, name) {
 }
 
 /** axe runs in a world of its own, so that the page's policy does not refuse it. */
-async function inspect(page) {
+async function inspector(page) {
   const session = await page.context().newCDPSession(page);
   const { frameTree } = await session.send('Page.getFrameTree');
   const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
   const run = (expression) => session.send('Runtime.evaluate', { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true });
   await run(axe);
-  const { result, exceptionDetails } = await run(`axe.run(document, { resultTypes: ['violations'] }).then((found) =>
-    found.violations.map((one) => one.id + ' (' + one.impact + '): ' + one.nodes.map((node) => node.target.join(' ')).slice(0, 3).join(', ')))`);
-  await session.detach();
-  if (exceptionDetails) throw new Error(`axe did not run: ${exceptionDetails.text} ${exceptionDetails.exception?.description ?? ''}`);
-  return result.value;
+  const judge = async () => {
+    const { result, exceptionDetails } = await run(`axe.run(document, { resultTypes: ['violations'] }).then((found) =>
+      found.violations.map((one) => one.id + ' (' + one.impact + '): ' + one.nodes.map((node) => node.target.join(' ')).slice(0, 3).join(', ')))`);
+    if (exceptionDetails) throw new Error(`axe did not run: ${exceptionDetails.text} ${exceptionDetails.exception?.description ?? ''}`);
+    return result.value;
+  };
+  return { run: judge, end: () => session.detach() };
 }

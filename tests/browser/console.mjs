@@ -3,6 +3,8 @@
 import { build, fill, mcp } from './world.mjs';
 import { equal, expect, failed, launch, picture, settings, story } from './driver.mjs';
 import { everyPage } from './console-pages.mjs';
+import { record } from './console-record.mjs';
+import { people } from './console-people.mjs';
 import { work } from './console-work.mjs';
 import { hostile } from './console-hostile.mjs';
 import { integrations } from './console-integrations.mjs';
@@ -20,9 +22,9 @@ export async function signIn(page, key, to = '') {
 }
 
 const MENUS = {
-  member: ['Memory', 'Sources', 'Workspaces', 'Keys', 'Connections', 'Sessions'],
-  head: ['Memory', 'Sources', 'Workspaces', 'Keys', 'Connections', 'People', 'Sessions'],
-  admin: ['Memory', 'Sources', 'Workspaces', 'Keys', 'Connections', 'People', 'Integrations', 'Sessions', 'Usage', 'Audit', 'Guard'],
+  member: ['Overview', 'Memory', 'Sources', 'Workspaces', 'In and out', 'Projects', 'Keys', 'Connections', 'Sessions'],
+  head: ['Overview', 'Memory', 'Sources', 'Workspaces', 'In and out', 'Projects', 'Keys', 'Connections', 'People', 'Sessions'],
+  admin: ['Overview', 'Memory', 'Sources', 'Workspaces', 'In and out', 'Projects', 'Keys', 'Connections', 'People', 'Integrations', 'Sessions', 'Usage', 'Audit', 'Guard'],
   operator: ['Accounts', 'Audit'],
 };
 
@@ -59,6 +61,7 @@ await story(browser, 'console: a read key has no button that changes anything', 
 await story(browser, 'console: search by keys, open the record, read the reason, go back', async ({ page }) => {
   await signIn(page, world.keys.admin);
   await page.keyboard.press('/');
+  await page.waitForFunction(() => document.activeElement?.id === 'q');
   await page.keyboard.type('which day do we deploy');
   await page.keyboard.press('Enter');
   await page.waitForSelector('.rec-score');
@@ -206,6 +209,8 @@ await story(browser, 'console: the light waits, a click does not turn it on, and
 });
 
 await work(browser, world, ids, signIn);
+await record(browser, world, ids, signIn);
+await people(browser, world, signIn);
 await integrations(browser, world, signIn);
 await everyPage(browser, world, ids, signIn);
 await hostile(browser, world, ids, signIn);

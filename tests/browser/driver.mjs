@@ -30,6 +30,27 @@ export async function story(browser, name, live, { refuses, ...options } = {}) {
   }
 }
 
+/** Does all of it, two things at a time: a browser uses a core for each. */
+export async function together(tasks) {
+  const rest = [...tasks];
+  const work = async () => { while (rest.length) await rest.shift()(); };
+  await Promise.all([work(), work()]);
+}
+
+/** Counts what a task costs a person: clicks, and pages that are loaded. */
+export function stopwatch(page) {
+  const seen = { clicks: 0, loads: 0 };
+  page.on('load', () => { seen.loads += 1; });
+  return {
+    click: async (what) => { seen.clicks += 1; await page.click(what); },
+    tell: async (task, clicksMax) => {
+      await page.waitForLoadState();
+      console.log(`        ${task}: clicks ${seen.clicks}, page loads ${seen.loads}`);
+      expect(seen.clicks <= clicksMax, `${task} took ${seen.clicks} clicks`);
+    },
+  };
+}
+
 export function listen(page) {
   const errors = [];
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
@@ -45,6 +66,7 @@ export function equal(seen, expected, what) {
   expect(seen === expected, `${what} is ${JSON.stringify(seen)}, expected ${JSON.stringify(expected)}`);
 }
 
+/** Kept where somebody wants to look at them: without a folder there are none. */
 export async function picture(page, name) {
-  await page.screenshot({ path: `${settings.pictures}/${name}.png`, fullPage: true });
+  if (settings.pictures) await page.screenshot({ path: `${settings.pictures}/${name}.png`, fullPage: true });
 }

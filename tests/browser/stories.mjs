@@ -192,7 +192,7 @@ async function submit(page, key) {
 }
 
 async function picture(page, name) {
-  await page.screenshot({ path: `${settings.pictures}/${name}.png`, fullPage: true });
+  if (settings.pictures) await page.screenshot({ path: `${settings.pictures}/${name}.png`, fullPage: true });
 }
 
 /** How well a text stands out: the ratio that accessibility guidelines ask to be 4.5 at least. */

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use mnemon_testkit::ConsoleVisitor;
 
-use super::world::{CHANGED_SOURCE, WORKSPACES};
+use super::world::{CHANGED_SOURCE, FORGOTTEN_SOURCE, WORKSPACES, WRITTEN};
 
 /// The bytes of a page. Nothing is compressed: a page with a seal beside a text that somebody chose must not be.
 pub(super) struct Weight {
@@ -23,6 +23,11 @@ pub(super) async fn list_pages(person: &ConsoleVisitor) -> Result<Vec<(String, S
     let disputed = first_record(person, "/console/memory?status=conflict").await?;
     let workspace = WORKSPACES[0];
     let fixed = [
+        ("overview", "/overview".to_owned()),
+        ("memory, compact", "/memory?view=compact".to_owned()),
+        ("memory, by source", "/memory?sort=source".to_owned()),
+        ("memory, of an author", "/memory?author=Person+Number+1".to_owned()),
+        ("search, everywhere", "/memory?q=weekly+budget+review".to_owned()),
         ("memory", "/memory".to_owned()),
         ("memory, a workspace", format!("/memory?workspace={workspace}")),
         ("memory, stale", "/memory?status=stale".to_owned()),
@@ -30,22 +35,34 @@ pub(super) async fn list_pages(person: &ConsoleVisitor) -> Result<Vec<(String, S
         ("memory, in conflict", "/memory?status=conflict".to_owned()),
         ("memory, drafts", "/memory?scope=draft".to_owned()),
         ("memory, forgotten", "/memory?state=forgotten".to_owned()),
+        ("forgotten, compact", "/memory?state=forgotten&view=compact".to_owned()),
         ("search, 10 explained", format!("/memory?q=weekly+budget+review&workspace={workspace}")),
-        ("search, 25", format!("/memory?q=weekly+budget+review&workspace={workspace}&n=25")),
+        ("search, 20", format!("/memory?q=weekly+budget+review&workspace={workspace}&n=20")),
         ("search, nothing", format!("/memory?q=zzxqy+qqzzy&workspace={workspace}")),
         ("record, stale", format!("/records/{stale}")),
         ("record, in conflict", format!("/records/{disputed}")),
         ("sources", "/sources".to_owned()),
+        ("sources, a later page", "/sources?page=400".to_owned()),
+        ("sources, found", "/sources?q=page-77".to_owned()),
         ("sources, changed", "/sources?show=changed".to_owned()),
         ("source", format!("/sources?one={CHANGED_SOURCE}")),
+        ("source, forgotten", format!("/sources?one={FORGOTTEN_SOURCE}&workspace={WRITTEN}")),
         ("workspaces", "/workspaces".to_owned()),
         ("keys", "/keys".to_owned()),
+        ("keys, found", "/keys?q=number+977".to_owned()),
+        ("keys, by calls", "/keys?sort=calls".to_owned()),
+        ("projects", "/projects".to_owned()),
+        ("in and out", "/moving".to_owned()),
         ("connections", "/connections".to_owned()),
         ("people", "/people".to_owned()),
+        ("people, a later page", "/people?page=30".to_owned()),
+        ("people, found", "/people?q=number+977".to_owned()),
+        ("people, by keys", "/people?sort=keys".to_owned()),
         ("integrations", "/integrations".to_owned()),
         ("sessions", "/sessions".to_owned()),
         ("usage", "/usage".to_owned()),
         ("audit", "/audit".to_owned()),
+        ("audit, of people", "/audit?what=people".to_owned()),
         ("guard", "/guard".to_owned()),
         ("connect", "/connect".to_owned()),
     ];

@@ -16,10 +16,10 @@ use tokio::time::sleep;
 use super::Setup;
 use super::outcome::Outcome;
 
-/// The alert that tells of storage fires within this time.
+/// The alert about storage fires within this time.
 const STORAGE_TOLD_MAX: Duration = Duration::from_secs(90);
 /// What happens without any outage, so that rates have something to look at.
-const QUIET: Duration = Duration::from_secs(60);
+pub(super) const QUIET: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The rounds are minutes.
@@ -31,11 +31,17 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let outage = Duration::from_secs(60 * minutes as u64);
     let mut firing = BTreeMap::new();
     let fault = async |nodes: &mut Nodes| {
+        let began = Instant::now();
         prometheus.watch(QUIET, &mut BTreeMap::new()).await?;
         kill_server(&cluster)?;
         prometheus.watch(outage, &mut firing).await?;
         restart_server(&cluster)?;
-        nodes.until_back().await
+        let back = nodes.until_back().await?;
+        if let Some(file) = &setup.record {
+            let seen = prometheus.story(began.elapsed(), QUIET + outage, &firing)?;
+            std::fs::write(file, seen).with_context(|| format!("can't write {}", file.display()))?;
+        }
+        Ok(back)
     };
     let report = nodes.under_load(fault, |sql| Ok(cluster.sql("postgres", sql)?)).await?;
     let told = |name: &str| firing.get(name).copied().unwrap_or(Duration::MAX);
@@ -50,7 +56,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         .must(report.doubled == 0, format!("{} doubled", report.doubled)))
 }
 
-struct Prometheus {
+pub(super) struct Prometheus {
     child: Child,
     address: String,
 }
@@ -75,9 +81,10 @@ impl Prometheus {
         Ok(Self { child, address })
     }
 
-    fn alerts(&self) -> Option<Value> {
+    /// What it answers under a path of its interface.
+    pub(super) fn ask(&self, path: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
-        let head = format!("GET /api/v1/alerts HTTP/1.0\r\nhost: {}\r\n\r\n", self.address);
+        let head = format!("GET /api/v1/{path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.address);
         stream.write_all(head.as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
@@ -90,7 +97,7 @@ impl Prometheus {
         while began.elapsed() < time {
             sleep(LOOK_EVERY).await;
             // Until it has read its data, it does not answer.
-            let Some(answer) = self.alerts() else { continue };
+            let Some(answer) = self.ask("alerts") else { continue };
             for alert in answer["data"]["alerts"].as_array().into_iter().flatten() {
                 if alert["state"] == "firing" {
                     let name = alert["labels"]["alertname"].as_str().unwrap_or_default();

@@ -1,11 +1,11 @@
 //! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, also after a
-//! restart on the full disk, and saves work again soon after space is freed.
+//! restart on the full disk and with no byte free, and saves work again soon after space is freed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mnemon_testkit::faults::{Findings, Mounted, Program, Story, check_all, missing_for_mounts};
+use mnemon_testkit::faults::{Findings, Mounted, Program, Signal, Story, check_all, missing_for_mounts};
 use mnemon_testkit::wire::Wire;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ const DISK_BYTES: u64 = 24 << 20;
 const BALLAST_BYTES: usize = 12 << 20;
 const SAVES_MAX: usize = 100_000;
 const TRIES_WHILE_FULL: usize = 200;
+const STOP_MAX: Duration = Duration::from_secs(10);
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -68,9 +69,18 @@ async fn round(setup: &Setup, seen: &mut Seen) -> Result<()> {
     // A machine that restarts with a full disk searches all the same.
     drop(wire);
     service.kill()?;
-    let service = program.start().await.context("it starts on a full disk")?;
+    let mut service = program.start().await.context("it starts on a full disk")?;
     let mut wire = service.connect().await?;
     while_full(&mut story, &mut wire, seen).await?;
+    // A clean stop frees a little, which others take.
+    drop(wire);
+    service.signal(Signal::Terminate)?;
+    service.wait(STOP_MAX).await?;
+    let filler = disk.fill()?;
+    let service = program.start().await.context("it starts with no byte free")?;
+    let mut wire = service.connect().await?;
+    while_full(&mut story, &mut wire, seen).await?;
+    std::fs::remove_file(filler)?;
     get_room(&ballast, &mut story, &mut wire, seen).await?;
     seen.findings += check_all(std::slice::from_ref(&story), &mut wire).await?;
     service.kill()?;

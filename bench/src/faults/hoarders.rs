@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use mnemon_testkit::faults::Service;
 use mnemon_testkit::process::{resident_bytes, resident_peak_bytes};
 use mnemon_testkit::{Caller, ConsoleVisitor};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 use super::Setup;
 use super::outcome::Outcome;
 use super::waits::{Waits, measure, prepare};
+use crate::figures::rounded;
 
 const CONNECTIONS: usize = 500;
 const MEMORY_BYTES: u64 = 512 << 20;
@@ -37,6 +39,31 @@ const WAIT_FACTOR: u32 = 3;
 /// On a busy machine, waits below this mean nothing.
 const NOISE: Duration = Duration::from_millis(10);
 
+#[derive(Serialize)]
+struct Figures {
+    /// Of the others, before anybody hoards.
+    quiet_p99_ms: f64,
+    kinds: Vec<Kind>,
+    peak_mib: u64,
+}
+
+/// What one kind of request got, and what it did to the node and to others.
+#[derive(Serialize)]
+struct Kind {
+    what: &'static str,
+    served: usize,
+    refused: usize,
+    closed: usize,
+    peak_mib: u64,
+    p99_ms: f64,
+    calls: usize,
+    failures: usize,
+}
+
+fn millis(wait: Duration) -> f64 {
+    rounded(wait.as_secs_f64() * 1e3, 1)
+}
+
 pub(crate) async fn run(setup: &Setup, mut outcome: Outcome) -> Result<Outcome> {
     let (mut program, _scratch) = setup.program()?;
     program.environment.push(("MNEMON_MEMORY_BYTES", MEMORY_BYTES.to_string()));
@@ -45,29 +72,48 @@ pub(crate) async fn run(setup: &Setup, mut outcome: Outcome) -> Result<Outcome> 
     let hostile = Hostile::enter(&service).await?;
     let quiet = measure(&service, ACTIVE, MEASURED).await?;
     outcome = outcome.fact(format!("p99 of others {:.1?} before", quiet.p99));
+    let mut kinds = Vec::new();
     for (what, request) in hostile.requests() {
         let crowd = Crowd::gather(&service, setup.rounds(CONNECTIONS), request);
         tokio::time::sleep(GATHERING).await;
         let busy = measure(&service, ACTIVE, MEASURED).await?;
         let seen = crowd.disperse().await;
-        outcome = told(outcome, what, &seen, busy, quiet);
+        let kind = Kind::of(what, &seen, busy);
+        outcome = told(outcome, &kind, &seen, busy, quiet);
+        kinds.push(kind);
     }
     let peak = resident_peak_bytes(service.pid).context("the node is gone")?;
-    let is_under = peak <= MEMORY_BYTES;
-    Ok(outcome.must(is_under, format!("the node of 512 MiB lives, with {} MiB at the peak", peak >> 20)))
+    let (is_under, peak_mib) = (peak <= MEMORY_BYTES, peak >> 20);
+    outcome
+        .must(is_under, format!("the node of 512 MiB lives, with {peak_mib} MiB at the peak"))
+        .figures("hoarders", &Figures { quiet_p99_ms: millis(quiet.p99), kinds, peak_mib })
 }
 
-fn told(outcome: Outcome, what: &str, seen: &Seen, busy: Waits, quiet: Waits) -> Outcome {
-    let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-    let (served, refused, closed) = (count(&seen.served), count(&seen.refused), count(&seen.closed));
-    let peak = seen.peak.load(Ordering::Relaxed) >> 20;
+impl Kind {
+    fn of(what: &'static str, seen: &Seen, busy: Waits) -> Self {
+        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        Self {
+            what,
+            served: count(&seen.served),
+            refused: count(&seen.refused),
+            closed: count(&seen.closed),
+            peak_mib: seen.peak.load(Ordering::Relaxed) >> 20,
+            p99_ms: millis(busy.p99),
+            calls: busy.calls,
+            failures: busy.failures,
+        }
+    }
+}
+
+fn told(outcome: Outcome, kind: &Kind, seen: &Seen, busy: Waits, quiet: Waits) -> Outcome {
+    let Kind { what, served, refused, closed, peak_mib, calls, failures, .. } = kind;
     let within = busy.failures == 0 && busy.p99 <= (quiet.p99 * WAIT_FACTOR).max(NOISE);
     let said = format!(
-        "{what}: {served} answers begun, {refused} refused with Retry-After, {closed} closed, {peak} MiB, p99 of others {:.1?}, \
-         {} of their {} calls failed",
-        busy.p99, busy.failures, busy.calls
+        "{what}: {served} answers begun, {refused} refused with Retry-After, {closed} closed, {peak_mib} MiB, p99 of others {:.1?}, \
+         {failures} of their {calls} calls failed",
+        busy.p99
     );
-    let wrong = count(&seen.wrong);
+    let wrong = seen.wrong.load(Ordering::Relaxed);
     let outcome = outcome.must(within && served + refused + closed > 0, said);
     if wrong == 0 { outcome } else { outcome.must(false, format!("{wrong} other answers")) }
 }

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use mnemon_testkit::process::resident_bytes;
+use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::Setup;
 use super::outcome::Outcome;
 use super::waits::{measure, prepare};
+use crate::figures::rounded;
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 100;
@@ -20,6 +22,15 @@ const HUNG_UP_ON_AFTER: Duration = Duration::from_secs(15);
 const BYTES_EACH_MAX: u64 = 20 << 10;
 /// Files that a process has open besides the connections.
 const OTHER_FILES: usize = 200;
+
+#[derive(Serialize)]
+struct Idle {
+    connections: usize,
+    kib_each: f64,
+    /// Of those that work.
+    calls: usize,
+    failures: usize,
+}
 
 pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let idle_wanted = setup.rounds(IDLE);
@@ -44,12 +55,15 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
             "can't tell here: it took {opened_in:.0?} to open the connections, and silent connections are closed meanwhile"
         );
     }
-    Ok(Outcome::new("idle", 1)
+    let kib_each = rounded(each as f64 / 1024.0, 1);
+    let figures = Idle { connections: idle_wanted, kib_each, calls: busy.calls, failures: busy.failures };
+    Outcome::new("idle", 1)
         .fact(format!("opened within {:.1} s", opened_in.as_secs_f64()))
         .must(still_open == idle_wanted, format!("{still_open} of {idle_wanted} idle connections open"))
-        .must(each <= BYTES_EACH_MAX, format!("{:.1} KiB each", each as f64 / 1024.0))
+        .must(each <= BYTES_EACH_MAX, format!("{kib_each:.1} KiB each"))
         .must(busy.failures == 0, format!("{} of {} active calls failed", busy.failures, busy.calls))
-        .must(busy.is_at_most_twice(&quiet), format!("active p99 {:.1?}, {:.1?} before", busy.p99, quiet.p99)))
+        .must(busy.is_at_most_twice(&quiet), format!("active p99 {:.1?}, {:.1?} before", busy.p99, quiet.p99))
+        .figures("idle", &figures)
 }
 
 /// Opens connections, several at a time: one by one would take long on a busy machine.

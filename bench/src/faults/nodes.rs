@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use mnemon_scratch_postgres::Cluster;
 use mnemon_testkit::faults::nodes::{
-    Nodes, NodesReport, durable_cluster, kill_server, restart_server, synchronous_pair, url_of_both,
+    NodeOptions, Nodes, NodesReport, durable_cluster, kill_server, restart_server, synchronous_pair, url_of_both,
 };
 
 use super::Setup;
@@ -87,8 +87,8 @@ pub(crate) async fn replica_lag(setup: &Setup) -> Result<Outcome> {
     let standby = Cluster::standby_of(&primary, "standby")?;
     standby.sql("postgres", "ALTER SYSTEM SET recovery_min_apply_delay = '3ms'")?;
     standby.sql("postgres", "SELECT pg_reload_conf()")?;
-    let replicas = [standby.url("postgres")];
-    let nodes = Nodes::start_with(&setup.binary, &primary.url("postgres"), &replicas, scratch.path()).await?;
+    let options = NodeOptions { replicas: vec![standby.url("postgres")], ..NodeOptions::default() };
+    let nodes = Nodes::start_with(&setup.binary, &primary.url("postgres"), &options, scratch.path()).await?;
     let (count, is_over) = (setup.rounds(10_000), AtomicBool::new(false));
     let searches = async {
         let seen = nodes.read_your_writes(count).await;

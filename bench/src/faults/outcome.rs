@@ -2,27 +2,39 @@
 
 use std::fmt;
 
+use anyhow::Result;
 use mnemon_testkit::faults::Findings;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// What a fault showed.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Outcome {
     name: &'static str,
+    rounds: Option<usize>,
     facts: Vec<String>,
     is_passed: bool,
+    /// What the facts say in numbers, where somebody reads them.
+    #[serde(flatten)]
+    figures: Map<String, Value>,
 }
 
 impl Outcome {
     pub(crate) fn new(name: &'static str, rounds: usize) -> Self {
-        Self { name, facts: vec![format!("{rounds} rounds")], is_passed: true }
+        Self { name, rounds: Some(rounds), facts: Vec::new(), is_passed: true, figures: Map::new() }
     }
 
     pub(crate) fn failed(name: &'static str, why: &str) -> Self {
-        Self { name, facts: vec![why.to_owned()], is_passed: false }
+        Self { name, rounds: None, facts: vec![why.to_owned()], is_passed: false, figures: Map::new() }
     }
 
     pub(crate) const fn is_passed(&self) -> bool {
         self.is_passed
+    }
+
+    pub(crate) fn figures(mut self, name: &str, figures: &impl Serialize) -> Result<Self> {
+        self.figures.insert(name.to_owned(), serde_json::to_value(figures)?);
+        Ok(self)
     }
 
     /// Something worth knowing.
@@ -52,6 +64,7 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.is_passed { "PASS" } else { "FAIL" };
-        write!(f, "{}: {}, {verdict}", self.name, self.facts.join(", "))
+        let rounds = self.rounds.map_or(String::new(), |rounds| format!("{rounds} rounds, "));
+        write!(f, "{}: {rounds}{}, {verdict}", self.name, self.facts.join(", "))
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mnemon_testkit::faults::Service;
 use mnemon_testkit::process::{resident_bytes, resident_peak_bytes};
+use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -24,9 +25,15 @@ const READING_MAX: Duration = Duration::from_secs(8);
 /// What a stranger may cost: a head or a body of 64 KiB, and the buffers around it.
 const BYTES_EACH_MAX: u64 = 256 << 10;
 
+#[derive(Serialize)]
+struct Stranger {
+    what: &'static str,
+    kib_each: u64,
+}
+
 pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let sockets = setup.rounds(SOCKETS);
-    let mut outcome = Outcome::new("strangers", sockets);
+    let (mut outcome, mut strangers) = (Outcome::new("strangers", sockets), Vec::new());
     for (what, bytes) in [
         ("half a head", half_a_head()),
         ("half a body of 1 MiB", half_a_body(SENT_BYTES)),
@@ -38,10 +45,12 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         let before = resident_bytes(service.pid)?;
         crowd(&service, sockets, bytes).await?;
         let each = resident_peak_bytes(service.pid)?.saturating_sub(before) / sockets as u64;
-        let said = format!("{sockets} strangers with {what}: {} KiB each at the peak", each >> 10);
+        let kib_each = each >> 10;
+        let said = format!("{sockets} strangers with {what}: {kib_each} KiB each at the peak");
         outcome = outcome.must(each <= BYTES_EACH_MAX, said);
+        strangers.push(Stranger { what, kib_each });
     }
-    hoarders::run(setup, outcome).await
+    hoarders::run(setup, outcome.figures("strangers", &strangers)?).await
 }
 
 /// Opens the sockets, sends on all of them, and keeps them open until the service has read what it takes: what waits in

@@ -1,6 +1,9 @@
 //! The figures of `freshness` as tables, and the bars they are held against.
 
+use serde::Serialize;
+
 use super::story::{Change, QuestionResult};
+use crate::figures::{Verdict, rounded};
 
 /// In percent: how many of the questions that the old record answered first before the change must be answered first by
 /// the new one after it, also when only one record is requested. Other questions are shown but not counted: the ranking
@@ -16,7 +19,39 @@ pub(crate) struct ChangeResult {
     pub(crate) asked: Option<Vec<QuestionResult>>,
 }
 
-pub(crate) fn print_tables(rows: &[ChangeResult]) {
+#[derive(Serialize)]
+pub(crate) struct Figures {
+    pub(crate) fresh: Vec<Fresh>,
+    pub(crate) stale: Vec<Stale>,
+    pub(crate) verdicts: Vec<Verdict>,
+}
+
+/// Where a fresh record answers: of the questions that the old one answered first before, and of all. In percent.
+#[derive(Serialize)]
+pub(crate) struct Fresh {
+    change: &'static str,
+    known: usize,
+    known_fresh_first: f64,
+    known_first_of_one: f64,
+    questions: usize,
+    fresh_first: f64,
+    fresh_before_old: f64,
+    old_first: f64,
+    other_first: f64,
+}
+
+/// Where only a stale one does.
+#[derive(Serialize)]
+pub(crate) struct Stale {
+    change: &'static str,
+    questions: usize,
+    within_three: f64,
+    stale_first: f64,
+    first_of_one: f64,
+    not_in_ten: f64,
+}
+
+pub(crate) fn print_tables(rows: &[ChangeResult]) -> (Vec<Fresh>, Vec<Stale>) {
     println!("{:27} first answer was the old record    | all questions", "a fresh record answers");
     println!(
         "{:27}{:>8}{:>15}{:>12} |{:>8}{:>15}{:>19}{:>13}{:>14}",
@@ -30,49 +65,79 @@ pub(crate) fn print_tables(rows: &[ChangeResult]) {
         "old first",
         "other first"
     );
+    let (mut fresh, mut stale) = (Vec::new(), Vec::new());
     for row in rows.iter().filter(|row| row.change.has_fresh()) {
         match &row.asked {
-            Some(asked) => println!("{:27}{}", row.change.name(), fresh_cells(asked)),
+            Some(asked) => fresh.push(Fresh::of(row.change.name(), asked)),
             None => println!("{:27}   (not offered by this build)", row.change.name()),
         }
     }
-    println!("{:27}{}", "together", fresh_cells(&together(rows, true)));
+    fresh.push(Fresh::of("together", &together(rows, true)));
+    fresh.iter().for_each(|row| println!("{row}"));
     println!("\nonly a stale one answers   questions   first three   stale first   limit: 1   not in ten");
     for row in rows.iter().filter(|row| !row.change.has_fresh()) {
-        println!("{:27}{}", row.change.name(), stale_cells(row.asked.as_deref().unwrap_or_default()));
+        stale.push(Stale::of(row.change.name(), row.asked.as_deref().unwrap_or_default()));
     }
-    println!("{:27}{}", "together", stale_cells(&together(rows, false)));
+    stale.push(Stale::of("together", &together(rows, false)));
+    stale.iter().for_each(|row| println!("{row}"));
+    (fresh, stale)
 }
 
-fn fresh_cells(asked: &[QuestionResult]) -> String {
-    let known = answered_before(asked);
-    format!(
-        "{:>8}{:>13.1} %{:>10.1} % |{:>8}{:>13.1} %{:>17.1} %{:>11.1} %{:>12.1} %",
-        known.len(),
-        percent(&known, is_fresh_first),
-        percent(&known, |asked| asked.is_first_of_one),
-        asked.len(),
-        percent(asked, is_fresh_first),
-        percent(asked, is_fresh_before_old),
-        percent(asked, |asked| asked.old == Some(0)),
-        percent(asked, |asked| asked.old != Some(0) && asked.fresh != Some(0)),
-    )
+impl Fresh {
+    fn of(change: &'static str, asked: &[QuestionResult]) -> Self {
+        let known = answered_before(asked);
+        Self {
+            change,
+            known: known.len(),
+            known_fresh_first: rounded(percent(&known, is_fresh_first), 1),
+            known_first_of_one: rounded(percent(&known, |asked| asked.is_first_of_one), 1),
+            questions: asked.len(),
+            fresh_first: rounded(percent(asked, is_fresh_first), 1),
+            fresh_before_old: rounded(percent(asked, is_fresh_before_old), 1),
+            old_first: rounded(percent(asked, |asked| asked.old == Some(0)), 1),
+            other_first: rounded(percent(asked, |asked| asked.old != Some(0) && asked.fresh != Some(0)), 1),
+        }
+    }
+}
+
+impl std::fmt::Display for Fresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { change, known, known_fresh_first, known_first_of_one, questions, .. } = self;
+        write!(
+            f,
+            "{change:27}{known:>8}{known_fresh_first:>13.1} %{known_first_of_one:>10.1} % |{questions:>8}{:>13.1} %{:>17.1} \
+             %{:>11.1} %{:>12.1} %",
+            self.fresh_first, self.fresh_before_old, self.old_first, self.other_first
+        )
+    }
+}
+
+impl Stale {
+    fn of(change: &'static str, asked: &[QuestionResult]) -> Self {
+        Self {
+            change,
+            questions: asked.len(),
+            within_three: rounded(percent(asked, is_stale_within), 1),
+            stale_first: rounded(percent(asked, |asked| asked.old == Some(0)), 1),
+            first_of_one: rounded(percent(asked, |asked| asked.is_first_of_one), 1),
+            not_in_ten: rounded(percent(asked, |asked| asked.old.is_none()), 1),
+        }
+    }
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { change, questions, within_three, stale_first, first_of_one, not_in_ten } = self;
+        write!(
+            f,
+            "{change:27}{questions:>9}{within_three:>12.1} %{stale_first:>12.1} %{first_of_one:>9.1} %{not_in_ten:>11.1} %"
+        )
+    }
 }
 
 /// The questions that the old record answered first before the change.
 fn answered_before(asked: &[QuestionResult]) -> Vec<QuestionResult> {
     asked.iter().filter(|asked| asked.old_was_first).cloned().collect()
-}
-
-fn stale_cells(asked: &[QuestionResult]) -> String {
-    format!(
-        "{:>9}{:>12.1} %{:>12.1} %{:>9.1} %{:>11.1} %",
-        asked.len(),
-        percent(asked, is_stale_within),
-        percent(asked, |asked| asked.old == Some(0)),
-        percent(asked, |asked| asked.is_first_of_one),
-        percent(asked, |asked| asked.old.is_none()),
-    )
 }
 
 /// The questions behind the figures, to see why.
@@ -90,16 +155,17 @@ pub(crate) fn print_missed(rows: &[ChangeResult]) {
     }
 }
 
-/// Prints the promises; `false` if one is broken. They hold for the set as a whole; each way of changing is shown
+/// Prints the promises. They hold for the set as a whole; each way of changing is shown
 /// beside them.
-pub(crate) fn print_bars(rows: &[ChangeResult]) -> bool {
+pub(crate) fn print_bars(rows: &[ChangeResult]) -> Vec<Verdict> {
     println!();
     let (all, stale) = (together(rows, true), together(rows, false));
     let fresh = answered_before(&all);
-    let mut is_met = bar("the fresh record first, together", percent(&fresh, is_fresh_first), FRESH_FIRST_MIN);
-    is_met &= bar("the same with limit: 1", percent(&fresh, |asked| asked.is_first_of_one), FRESH_FIRST_MIN);
-    is_met &=
-        bar("the fresh record before the old one, all questions", percent(&all, is_fresh_before_old), FRESH_FIRST_MIN);
+    let mut verdicts = vec![
+        bar("the fresh record first, together", percent(&fresh, is_fresh_first), FRESH_FIRST_MIN),
+        bar("the same with limit: 1", percent(&fresh, |asked| asked.is_first_of_one), FRESH_FIRST_MIN),
+        bar("the fresh record before the old one, all questions", percent(&all, is_fresh_before_old), FRESH_FIRST_MIN),
+    ];
     print_literal(&all);
     for row in rows.iter().filter(|row| row.change.has_fresh()) {
         if let Some(asked) = &row.asked {
@@ -108,7 +174,8 @@ pub(crate) fn print_bars(rows: &[ChangeResult]) -> bool {
             println!("---- {text}: {:.1} %", percent(&answered_before(asked), is_fresh_first));
         }
     }
-    is_met & bar("the stale record within three, together", percent(&stale, is_stale_within), STALE_WITHIN_MIN)
+    verdicts.push(bar("the stale record within three, together", percent(&stale, is_stale_within), STALE_WITHIN_MIN));
+    verdicts
 }
 
 /// The other reading of "the fresh record first": of all questions, whatever else the workspace holds. It has no bar
@@ -138,10 +205,10 @@ fn print_at_best(change: Change, asked: &[QuestionResult]) {
     );
 }
 
-fn bar(text: &str, found: f64, wanted: f64) -> bool {
-    let is_met = found >= wanted;
-    println!("{} {text}: {found:.1} % (bar: >= {wanted} %)", if is_met { "PASS" } else { "FAIL" });
-    is_met
+fn bar(text: &str, found: f64, wanted: f64) -> Verdict {
+    let verdict = Verdict { is_met: found >= wanted, bar: format!("{text}: {found:.1} % (bar: >= {wanted} %)") };
+    println!("{verdict}");
+    verdict
 }
 
 fn together(rows: &[ChangeResult], has_fresh: bool) -> Vec<QuestionResult> {

@@ -7,6 +7,7 @@ use mnemon_guard_train::chance::Chance;
 use serde::{Deserialize, Serialize};
 
 use super::foreign::PAIRS;
+use crate::figures::rounded;
 
 const RESAMPLES: usize = 2_000;
 
@@ -31,17 +32,67 @@ pub(crate) struct Point {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Curve {
     /// Of the set of paraphrases.
-    pub(crate) checksum: String,
-    pub(crate) points: Vec<Point>,
+    checksum: String,
+    /// Earlier curves have none.
+    #[serde(default)]
+    rows: Vec<Row>,
+    points: Vec<Point>,
+}
+
+/// A point as it is printed, in percent.
+#[derive(Debug, Serialize, Deserialize)]
+struct Row {
+    bar: f64,
+    is_service: bool,
+    pairs: Vec<f64>,
+    foreign: f64,
+    foreign_of_few: f64,
+    paraphrased: f64,
+    low: f64,
+    high: f64,
+    as_asked: f64,
 }
 
 impl Point {
     fn foreign_mean(&self) -> f64 {
         self.foreign.iter().sum::<f64>() / self.foreign.len().max(1) as f64
     }
+
+    fn row(&self) -> Row {
+        let percent = |share: f64| rounded(100.0 * share, 1);
+        let (low, high) = interval(&self.paraphrases);
+        Row {
+            bar: self.bar,
+            is_service: self.is_service,
+            pairs: self.foreign.iter().map(|&rate| percent(rate)).collect(),
+            foreign: percent(self.foreign_mean()),
+            foreign_of_few: percent(self.foreign_of_few.unwrap_or(f64::NAN)),
+            paraphrased: percent(mean(&self.paraphrases)),
+            low: rounded(low, 1),
+            high: rounded(high, 1),
+            as_asked: percent(mean(&self.originals)),
+        }
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { bar, foreign, foreign_of_few, paraphrased, low, high, as_asked, .. } = self;
+        let pairs: String = self.pairs.iter().map(|rate| format!("{rate:>8.1}")).collect();
+        let mark = if self.is_service { "*" } else { " " };
+        write!(
+            f,
+            "{mark}{bar:>6.3} {pairs}{foreign:>8.1}{foreign_of_few:>8.1} |{paraphrased:>13.1}  [{low:>5.1}, {high:>5.1}] \
+             |{as_asked:>9.1}"
+        )
+    }
 }
 
 impl Curve {
+    pub(crate) fn of(checksum: String, points: Vec<Point>) -> Self {
+        Self { checksum, rows: points.iter().map(Point::row).collect(), points }
+    }
+
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_str(&text)?)
@@ -55,19 +106,7 @@ impl Curve {
         println!(
             "  base     pair 1  pair 2  pair 3  pair 4  pair 5    mean     few |  paraphrased  95 % interval | as asked"
         );
-        for point in &self.points {
-            let rates: String = point.foreign.iter().map(|rate| format!("{:>8.1}", 100.0 * rate)).collect();
-            let (low, high) = interval(&point.paraphrases);
-            let mark = if point.is_service { "*" } else { " " };
-            println!(
-                "{mark}{:>6.3} {rates}{:>8.1}{:>8.1} |{:>13.1}  [{low:>5.1}, {high:>5.1}] |{:>9.1}",
-                point.bar,
-                100.0 * point.foreign_mean(),
-                100.0 * point.foreign_of_few.unwrap_or(f64::NAN),
-                100.0 * mean(&point.paraphrases),
-                100.0 * mean(&point.originals),
-            );
-        }
+        self.rows.iter().for_each(|row| println!("{row}"));
         println!("* the service; the bar is the base and 0.2 times the root of the logarithm of the number of records");
     }
 

@@ -9,10 +9,11 @@ use mnemon_guard_train::calibrate::{Course, THRESHOLDS, threshold};
 use mnemon_guard_train::data::load_all;
 use mnemon_guard_train::fit::Settings;
 use mnemon_guard_train::pages;
+use serde::Serialize;
 
 use super::Bar;
 use super::cases::{self, Case, PAGE_IN_LANGUAGE, PLANTED};
-use super::tally::Tally;
+use super::tally::{Cells, Tally};
 
 /// A text and what the guard said to it.
 struct Outcome {
@@ -20,6 +21,14 @@ struct Outcome {
     verdict: Verdict,
     /// How far above the threshold of refusal the text scores.
     margin: f32,
+}
+
+/// Pages in one language.
+#[derive(Serialize)]
+pub(super) struct Language {
+    language: String,
+    #[serde(flatten)]
+    cells: Cells,
 }
 
 const NOTES: &[&str] = &["adr", "agents", "commit", "docs", "note", "memory", "secdocs", "runbook"];
@@ -71,7 +80,7 @@ pub(super) fn cross_validated(data: &Path) -> Result<()> {
 }
 
 /// Texts that no weight has seen, judged as shipped.
-pub(super) fn held_out(guard: &Guard, data: &Path, directories: &[PathBuf]) -> Result<Vec<Bar>> {
+pub(super) fn held_out(guard: &Guard, data: &Path, directories: &[PathBuf]) -> Result<(Vec<Language>, Vec<Bar>)> {
     let mut cases = cases::held_out(data)?;
     cases.extend(cases::disguised(&cases));
     cases.extend(cases::curated(data)?);
@@ -82,10 +91,10 @@ pub(super) fn held_out(guard: &Guard, data: &Path, directories: &[PathBuf]) -> R
     let outcomes: Vec<Outcome> = cases.into_iter().map(|case| judge(guard, case)).collect();
     print_kinds(&outcomes);
     print_lengths(&outcomes);
-    print_languages(&outcomes);
+    let languages = print_languages(&outcomes);
     print_curve(&outcomes);
     print_wrong(&outcomes);
-    Ok(bars(&outcomes))
+    Ok((languages, bars(&outcomes)))
 }
 
 fn judge(guard: &Guard, case: Case) -> Outcome {
@@ -168,6 +177,7 @@ fn language_bars(outcomes: &[Outcome]) -> [Bar; 2] {
     let bar = |name: &str, wanted: &str, missed: Vec<String>| Bar {
         name: format!("languages: {name}"),
         found: if missed.is_empty() { "none".to_owned() } else { missed.join(" ") },
+        value: None,
         wanted: wanted.to_owned(),
         is_met: missed.is_empty(),
     };
@@ -184,15 +194,14 @@ fn by_language(outcomes: &[Outcome], kind: &str) -> BTreeMap<String, Tally> {
     verdicts.into_iter().map(|(language, verdicts)| (language, Tally::of(verdicts))).collect()
 }
 
-fn print_languages(outcomes: &[Outcome]) {
+fn print_languages(outcomes: &[Outcome]) -> Vec<Language> {
     println!(
         "\n## Pages by language, those with at least {PAGES_MIN}: n, refused % [95 % interval], refused or doubtful %\n"
     );
-    for (language, tally) in by_language(outcomes, PAGE_IN_LANGUAGE) {
-        if tally.all >= PAGES_MIN {
-            println!("  {language:8} {}", tally.cells());
-        }
-    }
+    let all = by_language(outcomes, PAGE_IN_LANGUAGE).into_iter().filter(|(_, tally)| tally.all >= PAGES_MIN);
+    let languages: Vec<Language> = all.map(|(language, tally)| Language { language, cells: tally.cells() }).collect();
+    languages.iter().for_each(|row| println!("  {:8} {}", row.language, row.cells));
+    languages
 }
 
 fn print_kinds(outcomes: &[Outcome]) {

@@ -6,8 +6,10 @@ use std::hint::black_box;
 
 use mnemon_guard::{Field, Guard, redact};
 use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
 
 use super::Bar;
+use crate::figures::rounded;
 
 const KILO: usize = 1024;
 /// How often each text is judged; the lowest cost counts.
@@ -21,15 +23,23 @@ const DOCUMENTS: [&str; 4] = [
     include_str!("../../../CONTRIBUTING.md"),
 ];
 
+/// The middle cost of many pieces, and that of the 99th of a hundred.
+#[derive(Serialize)]
+pub(super) struct Pieces {
+    p50_us: f64,
+    p99_us: f64,
+}
+
 /// Measures and prints; the bars are those of the promise.
-pub(super) fn measure() -> Vec<Bar> {
+pub(super) fn measure() -> (Pieces, Vec<Bar>) {
     println!("\n## Speed, µs of CPU per call, the lowest of {TURNS} turns\n");
     let mut bars = Vec::new();
     let judge = |text: &str| {
         black_box(Guard::shipped().judge(Field::Content, black_box(text)));
     };
     let pieces: Vec<String> = DOCUMENTS.into_iter().flat_map(pieces).collect();
-    bars.push(Bar::micros("judge: p99 of 1 kB pieces of documents", show_all("judge", &pieces, judge), 100.0));
+    let judged = show_all("judge", &pieces, judge);
+    bars.push(Bar::micros("judge: p99 of 1 kB pieces of documents", judged.p99_us, 100.0));
     let short = show("judge, prose, 1 kB", &prose(KILO), judge);
     let long = show("judge, prose, 8 kB", &prose(8 * KILO), judge);
     let longest = show("judge, prose, 16 kB", &prose(16 * KILO), judge);
@@ -60,7 +70,7 @@ pub(super) fn measure() -> Vec<Bar> {
         let full = show(&format!("redact, {name}, 16 kB"), &repeated(unit, 16 * KILO), clean);
         bars.push(Bar::ratio(&format!("redact: {name}, 16 kB over 8 kB"), full / half, 2.8));
     }
-    bars
+    (judged, bars)
 }
 
 /// Units whose repetition strains one part of the guard each.
@@ -114,14 +124,13 @@ fn show(name: &str, text: &str, call: impl Fn(&str)) -> f64 {
     micros
 }
 
-/// Prints the middle cost and that of the 99th of a hundred texts; returns the latter.
-fn show_all(name: &str, texts: &[String], call: impl Fn(&str)) -> f64 {
+fn show_all(name: &str, texts: &[String], call: impl Fn(&str)) -> Pieces {
     let mut micros: Vec<f64> = texts.iter().map(|text| lowest(text, &call)).collect();
     micros.sort_by(f64::total_cmp);
-    let (p50, p99) = (micros[micros.len() / 2], micros[micros.len() * 99 / 100]);
+    let [p50_us, p99_us] = [micros.len() / 2, micros.len() * 99 / 100].map(|at| rounded(micros[at], 1));
     let name = format!("{name}, {} pieces of documents, 1 kB", texts.len());
-    println!("  {name:44} {p50:9.1} {p99:9.1}  (p50 and p99)");
-    p99
+    println!("  {name:44} {p50_us:9.1} {p99_us:9.1}  (p50 and p99)");
+    Pieces { p50_us, p99_us }
 }
 
 fn lowest(text: &str, call: &impl Fn(&str)) -> f64 {

@@ -1,6 +1,9 @@
 //! Counts of verdicts, their rates, and 95 % intervals.
 
 use mnemon_guard::Verdict;
+use serde::Serialize;
+
+use crate::figures::rounded;
 
 /// Verdicts on the texts of one row.
 #[derive(Default, Clone, Copy)]
@@ -34,10 +37,28 @@ impl Tally {
         percent(self.doubtful, self.all)
     }
 
-    /// `n`, the share refused with its interval, and the share refused or doubtful.
-    pub(super) fn cells(self) -> String {
+    pub(super) fn cells(self) -> Cells {
         let (low, high) = wilson(self.refused, self.all);
-        format!("{:6}  {:6.2} [{low:5.2}–{high:6.2}]  {:6.2}", self.all, self.refused_percent(), self.noticed_percent())
+        let [refused, low, high, noticed] =
+            [self.refused_percent(), low, high, self.noticed_percent()].map(|percent| rounded(percent, 2));
+        Cells { all: self.all, refused, low, high, noticed }
+    }
+}
+
+/// How many there are, the share refused with its interval, and the share refused or doubtful, in percent.
+#[derive(Serialize)]
+pub(super) struct Cells {
+    all: usize,
+    refused: f64,
+    low: f64,
+    high: f64,
+    noticed: f64,
+}
+
+impl std::fmt::Display for Cells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { all, refused, low, high, noticed } = self;
+        write!(f, "{all:6}  {refused:6.2} [{low:5.2}–{high:6.2}]  {noticed:6.2}")
     }
 }
 

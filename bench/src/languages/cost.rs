@@ -1,8 +1,11 @@
 //! What an embedding costs, by language.
 
 use mnemon_recall::Model;
+use serde::Serialize;
 
 use super::data::Facts;
+use super::told;
+use crate::figures::Verdict;
 use crate::recall_speed::cpu_seconds;
 
 /// How long the texts are, in characters.
@@ -11,18 +14,26 @@ const LENGTH: usize = 200;
 const ROUNDS: usize = 40;
 const MICROS_MAX: f64 = 25.0;
 
-pub(super) fn print(facts: &Facts) {
+#[derive(Serialize)]
+pub(super) struct Embedding {
+    language: String,
+    cpu_us: f64,
+}
+
+pub(super) fn measure_all(facts: &Facts) -> Vec<Embedding> {
+    let measured =
+        |language: &str| Embedding { language: language.to_owned(), cpu_us: measure(&texts(facts, language)) };
+    facts.languages().map(measured).collect()
+}
+
+pub(super) fn print(embeddings: &[Embedding]) -> Verdict {
     println!("\nprocessor time of an embedding of {LENGTH} characters, the fastest of {ROUNDS} rounds, µs\n");
-    let mut slow = Vec::new();
-    for language in facts.languages() {
-        let micros = measure(&texts(facts, language));
-        println!("{language:6}  {micros:5.1}");
-        if micros > MICROS_MAX {
-            slow.push(language);
-        }
-    }
-    let verdict = if slow.is_empty() { "PASS" } else { "MISS" };
-    println!("\n{verdict} above {MICROS_MAX} µs: {}", if slow.is_empty() { "none".to_owned() } else { slow.join(" ") });
+    embeddings.iter().for_each(|one| println!("{:6}  {:5.1}", one.language, one.cpu_us));
+    let slow = embeddings.iter().filter(|one| one.cpu_us > MICROS_MAX);
+    let slow: Vec<&str> = slow.map(|one| one.language.as_str()).collect();
+    println!();
+    let named = if slow.is_empty() { "none".to_owned() } else { slow.join(" ") };
+    told(slow.is_empty(), format!("above {MICROS_MAX} µs: {named}"))
 }
 
 /// Facts and questions of a language, one behind the other, cut to equal lengths.

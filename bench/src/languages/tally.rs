@@ -3,6 +3,7 @@
 use std::fmt;
 
 use mnemon_recall::{SearchRequest, WorkspaceIndex};
+use serde::Serialize;
 
 use super::LIMIT;
 
@@ -13,8 +14,8 @@ pub(super) struct Answer {
     pub(super) is_empty: bool,
 }
 
-/// Shares of questions, in percent.
-#[derive(Default, Clone, Copy)]
+/// How many questions there are, and of how many the right fact is first, among five, or nothing is found.
+#[derive(Default, Clone, Copy, Serialize)]
 pub(super) struct Tally {
     questions: f64,
     first: f64,
@@ -60,7 +61,7 @@ impl fmt::Display for Tally {
 }
 
 /// Questions that nothing in a workspace answers.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Unrelated {
     questions: u32,
     by_meaning: u32,
@@ -96,8 +97,9 @@ impl fmt::Display for Unrelated {
     }
 }
 
-/// What scores say of hits.
-#[derive(Default)]
+/// What scores say of hits: how many are right of those above 0.5 and below 0.3, and how many of the right ones are
+/// above 0.5; each with the total.
+#[derive(Default, Serialize)]
 pub(super) struct Scores {
     above: (u32, u32),
     below: (u32, u32),

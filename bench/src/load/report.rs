@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::drive::{Kind, Phase};
+use crate::figures::Verdict;
 
 /// How much more CPU time than the floor a search may take.
 const SEARCH_CPU_RATIO_MAX: f64 = 4.0;
@@ -26,18 +27,10 @@ pub(crate) struct LoadResult {
     pub(crate) clients: usize,
     pub(crate) measured: Phase,
     pub(crate) floor: Phase,
+    pub(crate) rate_ratio: f64,
+    pub(crate) cpu_ratio: f64,
     /// The service of an earlier build, if one takes part.
     pub(crate) before: Option<Phase>,
-}
-
-impl LoadResult {
-    fn cpu_ratio(&self) -> f64 {
-        self.measured.cpu_us_per_call / self.floor.cpu_us_per_call
-    }
-
-    fn rate_ratio(&self) -> f64 {
-        self.measured.calls_per_second / self.floor.calls_per_second
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -51,26 +44,21 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<LoadResult>,
     /// Storing the records that are searched, before they are indexed.
     pub(crate) fill: Phase,
-    pub(crate) resident_bytes_filled: u64,
-    pub(crate) resident_bytes_end: u64,
-    pub(crate) resident_bytes_floor: u64,
-}
-
-/// A bar, and whether it was met.
-pub(crate) struct Bar {
-    pub(crate) text: String,
-    pub(crate) is_met: bool,
+    pub(crate) resident_mib_filled: f64,
+    pub(crate) resident_mib_end: f64,
+    pub(crate) resident_mib_floor: f64,
+    pub(crate) verdicts: Vec<Verdict>,
 }
 
 impl Report {
-    pub(crate) fn bars(&self) -> Vec<Bar> {
+    pub(crate) fn bars(&self) -> Vec<Verdict> {
         let searches = || self.rows.iter().filter(|row| row.kind == Kind::Search.name());
         let saves = self.rows.iter().filter(|row| row.kind == Kind::Save.name() && row.clients == SAVES_CLIENTS);
         if self.is_real {
             let by_floor = searches().map(|row| search_cpu(row, REAL_SEARCH_CPU_RATIO_MAX));
             return by_floor.chain(self.rows.iter().filter_map(by_earlier_build)).collect();
         }
-        let dearest = searches().max_by(|one, other| one.cpu_ratio().total_cmp(&other.cpu_ratio()));
+        let dearest = searches().max_by(|one, other| one.cpu_ratio.total_cmp(&other.cpu_ratio));
         let quickest = searches().min_by_key(|row| row.clients);
         let bars = dearest
             .map(|row| search_cpu(row, SEARCH_CPU_RATIO_MAX))
@@ -81,47 +69,47 @@ impl Report {
     }
 }
 
-fn search_cpu(row: &LoadResult, ratio_max: f64) -> Bar {
-    let ratio = row.cpu_ratio();
-    let text = format!(
+fn search_cpu(row: &LoadResult, ratio_max: f64) -> Verdict {
+    let ratio = row.cpu_ratio;
+    let bar = format!(
         "a search costs {ratio:.2} x the floor's processor time at {} clients (bar: <= {ratio_max} x)",
         row.clients
     );
-    Bar { text, is_met: ratio <= ratio_max }
+    Verdict { bar, is_met: ratio <= ratio_max }
 }
 
-fn by_earlier_build(row: &LoadResult) -> Option<Bar> {
+fn by_earlier_build(row: &LoadResult) -> Option<Verdict> {
     let before = row.before.as_ref()?;
     let (kind, clients) = (row.kind, row.clients);
     Some(if kind == Kind::Search.name() {
         let ratio = row.measured.calls_per_second / before.calls_per_second;
-        let text =
+        let bar =
             format!("{ratio:.2} x the earlier build's searches/s at {clients} clients (bar: >= {BEFORE_RATE_MIN} x)");
-        Bar { text, is_met: ratio >= BEFORE_RATE_MIN }
+        Verdict { bar, is_met: ratio >= BEFORE_RATE_MIN }
     } else {
         let ratio = row.measured.cpu_us_per_call / before.cpu_us_per_call;
-        let text = format!(
+        let bar = format!(
             "a save costs {ratio:.2} x the earlier build's processor time at {clients} clients \
              (bar: <= {BEFORE_SAVE_CPU_MAX} x)"
         );
-        Bar { text, is_met: ratio <= BEFORE_SAVE_CPU_MAX }
+        Verdict { bar, is_met: ratio <= BEFORE_SAVE_CPU_MAX }
     })
 }
 
-fn save_rate(row: &LoadResult) -> Bar {
+fn save_rate(row: &LoadResult) -> Verdict {
     let wanted = SAVES_PER_SECOND_MIN.min(row.floor.calls_per_second / 2.0);
     let found = row.measured.calls_per_second;
-    let text = format!("{found:.0} durable saves/s from {SAVES_CLIENTS} clients (bar: >= {wanted:.0})");
-    Bar { text, is_met: found >= wanted }
+    let bar = format!("{found:.0} durable saves/s from {SAVES_CLIENTS} clients (bar: >= {wanted:.0})");
+    Verdict { bar, is_met: found >= wanted }
 }
 
-fn search_wait(row: &LoadResult) -> Bar {
+fn search_wait(row: &LoadResult) -> Verdict {
     let found = row.measured.p50_us;
-    let text = format!(
+    let bar = format!(
         "half of all searches answer within {found:.0} µs at {} clients (bar: < {SEARCH_P50_US_MAX:.0} µs)",
         row.clients
     );
-    Bar { text, is_met: found < SEARCH_P50_US_MAX }
+    Verdict { bar, is_met: found < SEARCH_P50_US_MAX }
 }
 
 impl fmt::Display for Report {
@@ -144,8 +132,8 @@ impl fmt::Display for Report {
                 row.clients,
                 row.floor.calls_per_second,
                 row.floor.cpu_us_per_call,
-                row.rate_ratio(),
-                row.cpu_ratio(),
+                row.rate_ratio,
+                row.cpu_ratio,
             )?;
             if let Some(before) = &row.before {
                 let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes, .. } = *before;
@@ -156,14 +144,10 @@ impl fmt::Display for Report {
                 )?;
             }
         }
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         writeln!(
             f,
             "\nstored at {:.0}/s; resident {:.1} MiB once stored, {:.1} MiB at the end, the floor {:.1} MiB",
-            self.fill.calls_per_second,
-            mib(self.resident_bytes_filled),
-            mib(self.resident_bytes_end),
-            mib(self.resident_bytes_floor),
+            self.fill.calls_per_second, self.resident_mib_filled, self.resident_mib_end, self.resident_mib_floor,
         )
     }
 }

@@ -5,7 +5,6 @@
 //! have just been written or read, so they lie in the system's cache; the run with a limit of memory begins without
 //! them.
 
-mod figures;
 mod group;
 mod place;
 mod records;
@@ -15,8 +14,12 @@ mod tight;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use serde::Serialize;
 
 use super::service::usual_binary;
+use crate::figures::{Json, Verdict, exit_unless_met};
+use records::Size;
+use tenants::Tenants;
 
 const SEED: u64 = 20_270_117;
 /// Connections that save or create at once.
@@ -53,6 +56,15 @@ pub(crate) struct Args {
     /// With --within-mb: length of the random searches, in seconds
     #[arg(long, default_value_t = 600)]
     seconds: u64,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Default, Serialize)]
+struct Figures {
+    sizes: Vec<Size>,
+    tenants: Vec<Tenants>,
+    verdicts: Vec<Verdict>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -61,17 +73,20 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     // One thread for all clients: they must not take both cores from the service on a small machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let binary = args.mnemon.clone().map_or_else(usual_binary, Ok)?;
-    let is_met = runtime.block_on(async {
+    let figures = runtime.block_on(async {
+        let mut figures = Figures::default();
         if let Some(mb) = args.within_mb {
-            return tight::measure(args, &binary, mb).await;
+            figures.verdicts = tight::measure(args, &binary, mb).await?;
+            return anyhow::Ok(figures);
         }
         let is_all = args.records.is_empty() && args.tenants.is_empty();
         let records = if is_all { &RECORDS } else { args.records.as_slice() };
         let tenants = if is_all { &TENANTS } else { args.tenants.as_slice() };
-        Ok(records::measure(args, &binary, records).await? & tenants::measure(&binary, tenants).await?)
+        records::measure(args, &binary, records, &mut figures).await?;
+        tenants::measure(&binary, tenants, &mut figures).await?;
+        Ok(figures)
     })?;
-    if !is_met {
-        std::process::exit(1);
-    }
+    args.json.write(&figures)?;
+    exit_unless_met(&figures.verdicts);
     Ok(())
 }

@@ -18,6 +18,8 @@ const SCRAPE_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Mix {
     clients: usize,
     time: Duration,
+    /// The least time between two calls of a client.
+    pace: Option<Duration>,
     is_scraped: bool,
     next_text: AtomicU64,
 }
@@ -84,7 +86,13 @@ impl Counts {
 
 impl Mix {
     pub(super) const fn new(clients: usize, time: Duration) -> Self {
-        Self { clients, time, is_scraped: false, next_text: AtomicU64::new(1 << 40) }
+        Self { clients, time, pace: None, is_scraped: false, next_text: AtomicU64::new(1 << 40) }
+    }
+
+    /// At this rate by all clients together, or slower if the service is.
+    pub(super) fn paced(mut self, calls_a_second: u32) -> Self {
+        self.pace = Some(Duration::from_secs(self.clients as u64) / calls_a_second);
+        self
     }
 
     /// Whether somebody reads the figures meanwhile.
@@ -118,7 +126,11 @@ impl Mix {
         let mut http = Http::connect(service.address).await?;
         let mut chance = Chance::with_seed(number);
         let mut counts = Counts::default();
+        let mut ticks = self.pace.map(tokio::time::interval);
         while Instant::now() < ends {
+            if let Some(ticks) = &mut ticks {
+                ticks.tick().await;
+            }
             let project = projects.draw(&mut chance);
             let (tool, arguments) = self.next_call(project, projects, &mut chance);
             let answer = http.call(projects.key(project), tool, &arguments).await?;

@@ -53,6 +53,17 @@ impl Service {
         Ok(resident_bytes(self.child.id())?)
     }
 
+    /// What of it maps files, the program among them, and what is in huge pages, in bytes.
+    pub(super) fn resident_kinds(&self) -> Result<(u64, u64)> {
+        let read = |file: &str, name: &str| -> Result<u64> {
+            let text = std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?;
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
+            let kib: u64 = value.with_context(|| format!("the system does not say {name}"))?.parse()?;
+            Ok(kib << 10)
+        };
+        Ok((read("status", "RssFile:")?, read("smaps_rollup", "AnonHugePages:")?))
+    }
+
     pub(super) fn resident_peak_bytes(&self) -> Result<u64> {
         Ok(resident_peak_bytes(self.child.id())?)
     }

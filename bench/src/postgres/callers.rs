@@ -9,8 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mnemon_scratch_postgres::Cluster;
 use mnemon_testkit::process::cpu_time;
+use serde::Serialize;
 
-use super::{FILLERS, SEED};
+use super::{FILLERS, Figures, SEED};
+use crate::figures::Verdict;
 use crate::load::{Calls, Kind, Phase, Started, Texts, Until, index, phase, phase_by, progress};
 
 const ROUNDS: usize = 3;
@@ -47,9 +49,22 @@ pub(super) fn settings() -> Vec<(String, String)> {
     vec![("shared_preload_libraries".to_owned(), "pg_stat_statements".to_owned())]
 }
 
+/// The medians of one side.
+#[derive(Serialize)]
+pub(super) struct Row {
+    call: &'static str,
+    storage: &'static str,
+    projects: usize,
+    clients: usize,
+    #[serde(flatten)]
+    seen: Seen,
+    room: f64,
+}
+
 /// One round, or the medians of several.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 struct Seen {
+    #[serde(flatten)]
     phase: Phase,
     /// Statements per call, without the beginnings, settings and ends of transactions, which travel with them.
     statements: f64,
@@ -79,20 +94,25 @@ impl Seen {
         let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         cores * 1e6 / (self.phase.cpu_us_per_call + self.database_us + self.clients_us)
     }
+}
 
-    fn row(&self, name: &str, clients: usize) -> String {
-        let Self { phase, statements, database_us, clients_us } = self;
-        format!(
-            "  {name:<22} {clients:>7} {:>9.0} {:>9.0} {:>9.0} {:>9.1} {database_us:>9.1} {clients_us:>9.1} {:>9.0} {statements:>11.3}",
-            phase.calls_per_second,
-            phase.p50_us,
-            phase.p99_us,
-            phase.cpu_us_per_call,
-            self.room()
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { clients, seen: Seen { phase, statements, database_us, clients_us }, room, .. } = self;
+        let name = match self.call {
+            SEARCHES => self.storage.to_owned(),
+            _ => format!("{}, {}", self.storage, self.projects),
+        };
+        let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, .. } = phase;
+        write!(
+            f,
+            "  {name:<22} {clients:>7} {calls_per_second:>9.0} {p50_us:>9.0} {p99_us:>9.0} {cpu_us_per_call:>9.1} \
+             {database_us:>9.1} {clients_us:>9.1} {room:>9.0} {statements:>11.3}"
         )
     }
 }
 
+const SEARCHES: &str = "search";
 const HEAD: &str = "clients   calls/s    p50 µs    p99 µs   node µs     db µs  client µs   room/s  statements";
 
 /// Both engines and a node of an earlier build, each with its projects.
@@ -113,28 +133,32 @@ struct Compared {
 
 impl Compared {
     /// Whether the rate is at least `factor` times what it was, and a line that says so.
-    fn rate_bar(&self, what: &str, calls: &str, factor: f64, recorded: f64) -> (bool, String) {
+    fn rate_bar(&self, what: &str, calls: &str, factor: f64, recorded: f64) -> Verdict {
         let rate = self.shared.phase.calls_per_second;
         let (before, whose) = match &self.before {
             Some(before) => (before.phase.calls_per_second, "the earlier build's"),
             None => (recorded, "the recorded"),
         };
         let min = factor * before;
-        (rate >= min, format!("{what} {rate:.0} {calls}/s (bar: >= {min:.0}, {factor} x {whose} {before:.0})"))
+        bar(rate >= min, format!("{what} {rate:.0} {calls}/s (bar: >= {min:.0}, {factor} x {whose} {before:.0})"))
     }
+}
+
+fn bar(is_met: bool, bar: String) -> Verdict {
+    Verdict { is_met, bar }
 }
 
 /// A kind of call, the number of clients, and the number of projects that they use in turn.
 #[derive(Clone, Copy)]
 struct Load {
     kind: Kind,
+    call: &'static str,
     clients: usize,
     projects: usize,
     seconds: f64,
 }
 
-/// Whether all bars are met.
-pub(super) async fn compare(cluster: &Cluster, before: Option<&Path>, records: u64, seconds: f64) -> Result<bool> {
+pub(super) async fn compare(cluster: &Cluster, before: Option<&Path>, records: u64, seconds: f64) -> Result<Figures> {
     cluster.sql("postgres", &format!("CREATE DATABASE {DATABASE}"))?;
     cluster.sql("postgres", "CREATE EXTENSION pg_stat_statements")?;
     let folder = tempfile::tempdir()?;
@@ -149,13 +173,12 @@ pub(super) async fn compare(cluster: &Cluster, before: Option<&Path>, records: u
         None => None,
     };
     let sides = Sides { cluster, node, embedded, before, _folder: folder };
-    let mut bars = sides.searches(records, seconds).await?;
-    bars.extend(sides.saves(records, seconds).await?);
+    let mut figures = Figures::default();
+    sides.searches(records, seconds, &mut figures).await?;
+    sides.saves(records, seconds, &mut figures).await?;
     println!();
-    for (is_met, text) in &bars {
-        println!("{} {text}", if *is_met { "PASS" } else { "FAIL" });
-    }
-    Ok(bars.iter().all(|(is_met, _)| *is_met))
+    figures.verdicts.iter().for_each(|verdict| println!("{verdict}"));
+    Ok(figures)
 }
 
 impl Sides<'_> {
@@ -163,7 +186,7 @@ impl Sides<'_> {
         [&self.node, &self.embedded].into_iter().chain(&self.before)
     }
 
-    async fn searches(&self, records: u64, seconds: f64) -> Result<Vec<(bool, String)>> {
+    async fn searches(&self, records: u64, seconds: f64, figures: &mut Figures) -> Result<()> {
         let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0).bare());
         for server in self.servers() {
             progress(&format!("storing {records} records"));
@@ -173,38 +196,36 @@ impl Sides<'_> {
             phase(server, &calls, Kind::Search, 8, Until::Calls(4 * records), false).await?;
         }
         println!("\nsearches in {records} records   {HEAD}");
-        let mut bars = Vec::new();
         for clients in SEARCHERS {
-            let load = Load { kind: Kind::Search, clients, projects: 1, seconds };
+            let load = Load { kind: Kind::Search, call: SEARCHES, clients, projects: 1, seconds };
             self.warm_up(load, &calls).await?;
-            let compared = self.rounds(load, &calls).await?;
+            let compared = self.rounds(load, &calls, figures).await?;
             let Compared { shared, alone, .. } = &compared;
             let statements = shared.statements;
             if clients == 1 {
                 let max = LONE_SEARCH_STATEMENTS_MAX;
                 let text = format!("a caller alone: {statements:.3} statements per search (bar: <= {max})");
-                bars.push((statements <= max, text));
+                figures.verdicts.push(bar(statements <= max, text));
                 continue;
             }
             let ratio = shared.phase.cpu_us_per_call / alone.phase.cpu_us_per_call;
-            bars.push((
+            figures.verdicts.push(bar(
                 ratio <= CPU_RATIO_MAX,
                 format!("{clients} callers: a search takes {ratio:.2} x embedded's CPU time (bar: <= {CPU_RATIO_MAX})"),
             ));
             let max = SEARCH_STATEMENTS_MAX;
-            bars.push((
+            figures.verdicts.push(bar(
                 statements <= max,
                 format!("{clients} callers: {statements:.3} statements per search (bar: <= {max})"),
             ));
             let what = format!("{clients} callers:");
-            bars.push(compared.rate_bar(&what, "searches", SEARCHES_FACTOR, SEARCHES_BEFORE));
+            figures.verdicts.push(compared.rate_bar(&what, "searches", SEARCHES_FACTOR, SEARCHES_BEFORE));
         }
-        Ok(bars)
+        Ok(())
     }
 
-    async fn saves(&self, records: u64, seconds: f64) -> Result<Vec<(bool, String)>> {
+    async fn saves(&self, records: u64, seconds: f64, figures: &mut Figures) -> Result<()> {
         println!("\nsaves, by projects             {HEAD}");
-        let mut bars = Vec::new();
         for (nth, projects) in PROJECTS.into_iter().enumerate() {
             let first = records * (1 + 2 * nth as u64 * 1_000);
             let calls = Arc::new(Calls::new(Texts::new(SEED), 1, "growing", first));
@@ -213,33 +234,34 @@ impl Sides<'_> {
                 index(server, projects, &calls).await?;
                 index(server, projects, &bare).await?;
             }
-            let load = Load { kind: Kind::Save, clients: SAVERS, projects, seconds };
-            bars.extend(self.sourced_saves(load, &calls).await?);
+            let load = Load { kind: Kind::Save, call: "save", clients: SAVERS, projects, seconds };
+            self.sourced_saves(load, &calls, figures).await?;
             println!("  without key and source:");
-            let compared = self.rounds(load, &bare).await?;
+            let compared = self.rounds(Load { call: "bare save", ..load }, &bare, figures).await?;
             let what = format!("{SAVERS} clients, {projects} projects, bare:");
             let factor = if compared.before.is_some() { BARE_SAVES_FACTOR } else { SAVES_FACTOR };
-            bars.push(compared.rate_bar(&what, "saves", factor, SAVES_BEFORE));
+            figures.verdicts.push(compared.rate_bar(&what, "saves", factor, SAVES_BEFORE));
         }
-        Ok(bars)
+        Ok(())
     }
 
     /// Saves as the documentation teaches them: with a key, a source and its hash.
-    async fn sourced_saves(&self, load: Load, calls: &Arc<Calls>) -> Result<Vec<(bool, String)>> {
-        let compared = self.rounds(load, calls).await?;
+    async fn sourced_saves(&self, load: Load, calls: &Arc<Calls>, figures: &mut Figures) -> Result<()> {
+        let compared = self.rounds(load, calls, figures).await?;
         let Compared { shared, before, .. } = &compared;
         let what = format!("{SAVERS} clients, {} projects, key and source:", load.projects);
         let (p99_us, statements) = (shared.phase.p99_us, shared.statements);
         let max = before.map_or(SAVE_P99_BEFORE_US, |before| before.phase.p99_us);
-        let mut bars = vec![(p99_us <= max, format!("{what} p99 {:.0} ms (bar: <= {:.0})", p99_us / 1e3, max / 1e3))];
+        let bars = &mut figures.verdicts;
+        bars.push(bar(p99_us <= max, format!("{what} p99 {:.0} ms (bar: <= {:.0})", p99_us / 1e3, max / 1e3)));
         let max = SAVE_STATEMENTS_MAX;
-        bars.push((statements <= max, format!("{what} {statements:.3} statements per save (bar: <= {max})")));
+        bars.push(bar(statements <= max, format!("{what} {statements:.3} statements per save (bar: <= {max})")));
         if let Some(before) = before {
             let cpu = |seen: &Seen| seen.phase.cpu_us_per_call + seen.database_us;
             let (ratio, max) = (cpu(shared) / cpu(before), SAVE_CPU_RATIO_MAX);
-            bars.push((ratio <= max, format!("{what} {ratio:.2} x the earlier build's CPU time (bar: <= {max})")));
+            bars.push(bar(ratio <= max, format!("{what} {ratio:.2} x the earlier build's CPU time (bar: <= {max})")));
         }
-        Ok(bars)
+        Ok(())
     }
 
     /// The queries of a round, for longer than it takes, so that every record that they find has been shown before.
@@ -252,7 +274,7 @@ impl Sides<'_> {
     }
 
     /// Rounds on PostgreSQL, on embedded storage and by the earlier build in turns; the medians of each.
-    async fn rounds(&self, load: Load, calls: &Arc<Calls>) -> Result<Compared> {
+    async fn rounds(&self, load: Load, calls: &Arc<Calls>, figures: &mut Figures) -> Result<Compared> {
         let (mut shared, mut alone, mut before) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=ROUNDS {
             let Load { kind, clients, projects, .. } = load;
@@ -268,20 +290,22 @@ impl Sides<'_> {
             alone: Seen::medians(&alone),
             before: self.before.as_ref().map(|_| Seen::medians(&before)),
         };
-        let name = |engine: &str, projects: usize| match load.kind {
-            Kind::Search => engine.to_owned(),
-            Kind::Save => format!("{engine}, {projects}"),
-        };
-        println!("{}", compared.shared.row(&name("PostgreSQL", load.projects), load.clients));
-        println!("{}", compared.alone.row(&name("embedded", load.projects), load.clients));
-        if let Some(before) = &compared.before {
-            println!("{}", before.row(&name("earlier build", load.projects), load.clients));
+        let sides = [
+            ("PostgreSQL", Some(compared.shared)),
+            ("embedded", Some(compared.alone)),
+            ("earlier build", compared.before),
+        ];
+        let Load { call, projects, clients, .. } = load;
+        for (storage, seen) in sides {
+            let row = seen.map(|seen| Row { call, storage, projects, clients, seen, room: seen.room() });
+            row.iter().for_each(|row| println!("{row}"));
+            figures.callers.extend(row);
         }
         Ok(compared)
     }
 
     async fn round(&self, server: &Started, load: Load, calls: &Arc<Calls>) -> Result<Seen> {
-        let Load { kind, clients, projects, seconds } = load;
+        let Load { kind, clients, projects, seconds, .. } = load;
         let keys = &server.keys[..projects];
         let until = Until::Time(Duration::from_secs_f64(seconds));
         if kind == Kind::Save {

@@ -7,12 +7,20 @@ use mnemon_core::CredentialHash;
 use mnemon_scratch_postgres::Cluster;
 use mnemon_store::Credentials;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+use serde::Serialize;
 
 use super::BATCH_MAX;
 use crate::load::Started;
 
+/// The middle of each.
+#[derive(Serialize)]
+pub(super) struct Freshness {
+    round_trip_us: f64,
+    shortest_round_trip_us: f64,
+}
+
 /// Times the read alone, compared with the shortest possible request to the server.
-pub(super) async fn measure(cluster: &Cluster, seconds: f64) -> Result<()> {
+pub(super) async fn measure(cluster: &Cluster, seconds: f64) -> Result<Freshness> {
     cluster.sql("postgres", "CREATE DATABASE freshness")?;
     let url = cluster.url("freshness");
     let node = Started::node(&url, BATCH_MAX, None)?;
@@ -32,10 +40,12 @@ pub(super) async fn measure(cluster: &Cluster, seconds: f64) -> Result<()> {
         client.query(&nothing, &[]).await?;
         nothings.push(began.elapsed());
     }
-    let (read, nothing) = (middle(&mut reads), middle(&mut nothings));
-    println!("\nfreshness: credential, subscription and end of the log, one round trip: {read:.0} µs p50");
-    println!("           shortest round trip to the same server (SELECT 1):           {nothing:.0} µs p50");
-    Ok(())
+    let (round_trip_us, shortest_round_trip_us) = (middle(&mut reads), middle(&mut nothings));
+    println!("\nfreshness: credential, subscription and end of the log, one round trip: {round_trip_us:.0} µs p50");
+    println!(
+        "           shortest round trip to the same server (SELECT 1):           {shortest_round_trip_us:.0} µs p50"
+    );
+    Ok(Freshness { round_trip_us, shortest_round_trip_us })
 }
 
 fn middle(waits: &mut [Duration]) -> f64 {

@@ -16,6 +16,7 @@ pub(crate) struct Set {
 
 #[derive(Default)]
 pub(crate) struct Project {
+    pub(crate) name: String,
     pub(crate) texts: Vec<String>,
     /// The ids of records, by number.
     pub(crate) names: Vec<String>,
@@ -92,7 +93,7 @@ fn load_set(folder: &Path) -> anyhow::Result<Set> {
         project.queries.push(Query { text: line.query, gold, kind: line.kind });
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Set { name, projects: projects.into_values().collect() })
+    Ok(Set { name, projects: projects.into_iter().map(|(name, project)| Project { name, ..project }).collect() })
 }
 
 fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {

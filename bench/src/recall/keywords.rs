@@ -2,16 +2,21 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::data::{Project, Set};
 use super::rankers::Ranker;
 
 /// One record in this many lends a query.
 const STRIDE: usize = 5;
 
+#[derive(Serialize)]
 pub(crate) struct Keywords {
+    set: String,
     queries: usize,
     /// The first hit has every word, if only as a part of a name.
     kept: usize,
+    #[serde(skip)]
     missed: Vec<String>,
 }
 
@@ -19,7 +24,8 @@ impl fmt::Display for Keywords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of {} ({:.2} %)",
+            "{:12} {} of {} ({:.2} %)",
+            self.set,
             self.kept,
             self.queries,
             100.0 * self.kept as f64 / self.queries.max(1) as f64
@@ -29,7 +35,7 @@ impl fmt::Display for Keywords {
 }
 
 pub(crate) fn measure(set: &Set) -> anyhow::Result<Keywords> {
-    let mut found = Keywords { queries: 0, kept: 0, missed: Vec::new() };
+    let mut found = Keywords { set: set.name.clone(), queries: 0, kept: 0, missed: Vec::new() };
     for project in &set.projects {
         let searcher = Ranker::FULL.index(project)?;
         for (number, query) in queries(project).enumerate() {

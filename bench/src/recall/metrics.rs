@@ -3,6 +3,10 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::Serialize;
+
+use crate::figures::rounded;
+
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Quality {
     queries: u32,
@@ -12,6 +16,17 @@ pub(crate) struct Quality {
     pub(crate) mrr: f64,
     /// Gain discounted by rank, of the best possible.
     pub(crate) ndcg: f64,
+}
+
+/// The same in percent, as it is printed.
+#[derive(Serialize)]
+pub(crate) struct Percent {
+    at_1: f64,
+    at_5: f64,
+    at_10: f64,
+    at_20: f64,
+    mrr: f64,
+    ndcg: f64,
 }
 
 const CUTS: [usize; 4] = [1, 5, 10, 20];
@@ -45,6 +60,15 @@ impl Quality {
         }
         self.mrr += other.mrr;
         self.ndcg += other.ndcg;
+    }
+
+    pub(crate) fn questions(&self) -> u32 {
+        self.queries
+    }
+
+    pub(crate) fn percent(&self) -> Percent {
+        let [at_1, at_5, at_10, at_20] = self.recall.map(|share| rounded(100.0 * share, 1));
+        Percent { at_1, at_5, at_10, at_20, mrr: rounded(100.0 * self.mrr, 1), ndcg: rounded(100.0 * self.ndcg, 1) }
     }
 
     pub(crate) fn mean(&self) -> Self {

@@ -44,6 +44,9 @@ impl Ranker {
         Ranker::FULL,
     ];
 
+    /// Those whose figures are shown by kind of question.
+    pub(crate) const COMPARED: [&str; 3] = ["FTS5 porter", "BM25", "full"];
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Ranker::Fts5 => "FTS5 porter",

@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 
 use mnemon_recall::{Chance, ExplainedHit, Explanation, Recipe, SearchRequest};
+use serde::Serialize;
+
+use crate::figures::{Json, rounded};
 
 use super::data::Set;
 use super::rankers::{Arrival, Ours};
@@ -33,19 +36,39 @@ struct Sample {
     score: f64,
 }
 
-pub(crate) fn run(sets: &[Set]) {
+#[derive(Serialize)]
+struct Figures {
+    rows: Vec<Row>,
+}
+
+/// How many of each kind score above 0.5, in percent.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    gold: f64,
+    gold_hits: usize,
+    foreign: f64,
+    foreign_hits: usize,
+}
+
+pub(crate) fn run(sets: &[Set], json: &Json) -> anyhow::Result<()> {
     let samples: Vec<(String, Vec<Sample>)> =
         sets.iter().map(|set| (set.name.clone(), samples_of(set, sets))).collect();
+    let mut rows = Vec::new();
     println!("\nscore above 0.5          gold hits      foreign hits");
+    let mut show_row = |name: String, separation: Separation, weights: &str| {
+        println!("{name:12}        {separation}{weights}");
+        rows.push(separation.row(name));
+    };
     for (name, samples) in &samples {
-        println!("{name:12}        {}", Separation::of(whole(samples.iter()).map(|one| (one.is_gold, one.score))));
+        show_row(name.clone(), Separation::of(whole(samples.iter()).map(|one| (one.is_gold, one.score))), "");
     }
     let memory: Vec<&Sample> =
         samples.iter().filter(|(name, _)| name != "cranfield").flat_map(|(_, samples)| samples).collect();
     for short in lengths() {
         let of_length = memory.iter().filter(|one| one.short == short).map(|one| (one.is_gold, one.score));
         let name = short.map_or("together".to_owned(), |words| format!("{words} words"));
-        println!("{name:12}        {}", Separation::of(of_length));
+        show_row(name, Separation::of(of_length), "");
     }
     println!("\nfitted on half of the projects, measured on the other half:");
     for half in 0..2 {
@@ -53,11 +76,12 @@ pub(crate) fn run(sets: &[Set]) {
             memory.iter().copied().partition(|sample| sample.project % 2 == half);
         let weights = raised(fit(&fitted_on));
         let measured = whole(others.into_iter()).map(|one| (one.is_gold, score(&weights, one)));
-        println!("{:12}        {}   {}", format!("half {half}"), Separation::of(measured), show(&weights));
+        show_row(format!("half {half}"), Separation::of(measured), &format!("   {}", show(&weights)));
     }
     println!("{:12}        {}", "all, fitted", show(&raised(fit(&memory))));
     let Chance { count, doubted_terms: _, cosine, deviations, bias } = Recipe::FULL.chance;
     println!("{:12}        {}", "the service", show(&[count, cosine, deviations, bias]));
+    json.write(&Figures { rows })
 }
 
 fn whole<'s>(samples: impl Iterator<Item = &'s Sample>) -> impl Iterator<Item = &'s Sample> {
@@ -146,6 +170,14 @@ impl Separation {
             *all += 1;
         }
         separation
+    }
+}
+
+impl Separation {
+    fn row(&self, name: String) -> Row {
+        let share = |(above, all): (usize, usize)| rounded(100.0 * above as f64 / all.max(1) as f64, 1);
+        let (gold, foreign) = (share(self.gold), share(self.foreign));
+        Row { name, gold, gold_hits: self.gold.1, foreign, foreign_hits: self.foreign.1 }
     }
 }
 

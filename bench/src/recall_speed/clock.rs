@@ -3,6 +3,9 @@
 use std::fmt;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use crate::figures::rounded;
 
 /// CPU seconds this thread has used.
 pub(crate) fn cpu_seconds() -> f64 {
@@ -44,12 +47,28 @@ impl Times {
         let at = (share * (sorted.len().max(1) - 1) as f64).round() as usize;
         sorted.get(at).copied().unwrap_or(0.0)
     }
+
+    pub(super) fn sum_up(&self) -> Costs {
+        let [mean_us, p50_us, p99_us] = [self.mean(), self.percentile(0.5), self.percentile(0.99)].map(micros);
+        Costs { mean_us, p50_us, p99_us }
+    }
 }
 
-impl fmt::Display for Times {
+fn micros(seconds: f64) -> f64 {
+    rounded(1e6 * seconds, 1)
+}
+
+/// What many equal acts cost.
+#[derive(Serialize)]
+pub(super) struct Costs {
+    pub(super) mean_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [mean, half, most] =
-            [self.mean(), self.percentile(0.5), self.percentile(0.99)].map(|seconds| 1e6 * seconds);
-        write!(f, "{mean:8.1} µs mean, {half:.1} p50, {most:.1} p99")
+        let Self { mean_us, p50_us, p99_us } = self;
+        write!(f, "{mean_us:8.1} µs mean, {p50_us:.1} p50, {p99_us:.1} p99")
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::Judged;
 
@@ -126,7 +126,7 @@ fn is_fitting(key: &str) -> bool {
 }
 
 /// How a group of pairs fared.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Tally {
     pairs: usize,
     same: usize,

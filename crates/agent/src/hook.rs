@@ -1,19 +1,22 @@
 //! What an assistant's hooks run: a digest at the start of a session, and the best hits for a prompt. A hook is
-//! between a person and the assistant, so it answers at once or not at all, and nothing that goes wrong here ever
-//! shows.
+//! between a person and the assistant, so it answers at once or not at all, and never fails. What goes wrong is noted
+//! in `trouble.rs`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::{Method, StatusCode};
 use mnemon_protocol::admin::{AskContext, ContextJson, MeJson};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
-use crate::service::Service;
+use crate::places::Places;
+use crate::service::{HttpAnswer, NoAnswer, Service};
 use crate::settings::{Settings, WorkspaceChoice};
+use crate::trouble;
 
 /// How long the service may take. With the start of the program it stays below 300 ms.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -49,17 +52,35 @@ enum Style {
     Flat,
 }
 
-/// Reads the client's input, and returns what to print, which may be nothing.
-pub async fn answer(settings: &Settings, input: impl Read) -> String {
+/// Reads the client's input, and returns what to print, which may be nothing. Without settings it says why there are
+/// none, as it says everything that is wrong.
+pub async fn answer(places: &Places, settings: Result<&Settings, String>, input: impl Read) -> String {
     let mut bytes = Vec::new();
     if input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).is_err() {
         return String::new();
     }
     let Ok(input) = serde_json::from_slice::<Input>(&bytes) else { return String::new() };
     let style = if input.hook_event_name == "sessionStart" { Style::Flat } else { Style::Nested };
-    let context = match question(settings, &input) {
-        Some(asked) => tokio::time::timeout(PATIENCE, ask(settings, asked)).await.ok().flatten(),
-        None => None,
+    let is_start = matches!(input.hook_event_name.as_str(), "SessionStart" | "sessionStart");
+    let found = match settings {
+        Err(why) if is_start => Err(why),
+        Err(_) => Ok(None),
+        Ok(settings) => match question(settings, &input) {
+            None => Ok(None),
+            Some(asked) => {
+                let late = || Err(format!("{} did not answer within {} ms", settings.url, PATIENCE.as_millis()));
+                let answered = tokio::time::timeout(PATIENCE, ask(settings, asked)).await;
+                answered.unwrap_or_else(|_| late()).map(Some)
+            }
+        },
+    };
+    let (context, is_trouble) = match found {
+        Ok(None) => (None, false),
+        Ok(Some(context)) => {
+            trouble::clear(places);
+            (Some(context), false)
+        }
+        Err(why) => (trouble::note(places, &why, is_start), true),
     };
     match (style, context.filter(|context| !context.is_empty())) {
         (Style::Nested, None) => String::new(),
@@ -67,7 +88,12 @@ pub async fn answer(settings: &Settings, input: impl Read) -> String {
         (Style::Flat, Some(context)) => json!({"additional_context": context}).to_string(),
         (Style::Nested, Some(context)) => {
             let output = json!({"hookEventName": input.hook_event_name, "additionalContext": context});
-            json!({"hookSpecificOutput": output}).to_string()
+            let mut told = json!({"hookSpecificOutput": output});
+            if is_trouble {
+                // Shown to the person; the rest only reaches the model.
+                told["systemMessage"] = context.into();
+            }
+            told.to_string()
         }
     }
 }
@@ -105,23 +131,37 @@ fn workspace(choice: &WorkspaceChoice, folder: Option<&Path>) -> Option<String> 
     }
 }
 
-/// The digest, unless anything at all is in the way.
-async fn ask(settings: &Settings, asked: AskContext) -> Option<String> {
+/// The digest, which is empty where the service has none for this key and workspace, or what a person should mend.
+async fn ask(settings: &Settings, asked: AskContext) -> Result<String, String> {
     let service = Service::new(settings);
-    let me: MeJson = read(service.once(Method::GET, "/admin/v1/me", Bytes::new()).await.ok()?)?;
-    let path = format!("/admin/v1/projects/{}/context", me.project?.id);
-    let body = serde_json::to_vec(&asked).ok()?;
-    let digest: ContextJson = read(service.once(Method::POST, &path, body.into()).await.ok()?)?;
-    Some(digest.markdown)
+    let Some(me) = read::<MeJson>(settings, service.once(Method::GET, "/admin/v1/me", Bytes::new()).await)? else {
+        return Ok(String::new());
+    };
+    let Some(project) = me.project else { return Ok(String::new()) };
+    let path = format!("/admin/v1/projects/{}/context", project.id);
+    let body = serde_json::to_vec(&asked).map_err(|error| error.to_string())?;
+    let digest: Option<ContextJson> = read(settings, service.once(Method::POST, &path, body.into()).await)?;
+    Ok(digest.map(|digest| digest.markdown).unwrap_or_default())
 }
 
-fn read<T: serde::de::DeserializeOwned>(answer: crate::service::HttpAnswer) -> Option<T> {
-    let value: Value = answer.status.is_success().then(|| serde_json::from_slice(&answer.body).ok())??;
-    serde_json::from_value(value).ok()
+/// An answer of the service; none where it refused for a reason that is nobody's mistake here.
+fn read<T: DeserializeOwned>(settings: &Settings, answer: Result<HttpAnswer, NoAnswer>) -> Result<Option<T>, String> {
+    let url = &settings.url;
+    let answer = answer.map_err(|error| format!("no answer from {url}: {error}"))?;
+    match answer.status {
+        StatusCode::UNAUTHORIZED => Err(format!("{url} rejected the API key from {}", settings.key_source)),
+        status if status.is_server_error() => Err(format!("{url} answered {status}")),
+        status if status.is_success() => {
+            serde_json::from_slice(&answer.body).map(Some).map_err(|error| format!("{url} is no Mnemon: {error}"))
+        }
+        _ => Ok(None),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn asked(input: Value) -> Option<AskContext> {

@@ -5,12 +5,14 @@ mod hooks;
 mod instructions;
 mod json;
 mod masking;
+mod target;
 mod toml;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mnemon_platform::files;
 use mnemon_protocol::hex::to_hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,92 +21,10 @@ use crate::places::Places;
 use crate::{clock, private};
 
 pub use hooks::Hooks;
+pub use target::Target;
 
 /// The name of the entry.
 pub const ENTRY: &str = "mnemon";
-
-/// The programs the agent can be added to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// Claude Code, at user level.
-    ClaudeCode,
-    ClaudeDesktop,
-    Codex,
-    Cursor,
-    VsCode,
-}
-
-impl Target {
-    pub const ALL: [Self; 5] = [Self::ClaudeCode, Self::ClaudeDesktop, Self::Codex, Self::Cursor, Self::VsCode];
-
-    /// The name that a person types.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Codex => "codex",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|target| target.as_str() == word)
-    }
-
-    /// Where the program keeps its configuration.
-    pub fn file(self, places: &Places) -> PathBuf {
-        let support = if cfg!(target_os = "macos") {
-            places.home.join("Library/Application Support")
-        } else if cfg!(windows) {
-            places.home.join("AppData/Roaming")
-        } else {
-            places.config_home.clone()
-        };
-        match self {
-            Self::ClaudeCode => places.claude_file.clone(),
-            Self::ClaudeDesktop => support.join("Claude/claude_desktop_config.json"),
-            Self::Codex => places.codex.join("config.toml"),
-            Self::Cursor => places.home.join(".cursor/mcp.json"),
-            Self::VsCode => support.join("Code/User/mcp.json"),
-        }
-    }
-
-    /// Where the program reads hooks from; `None` if it has none.
-    pub fn hooks_file(self, places: &Places) -> Option<PathBuf> {
-        match self {
-            Self::ClaudeCode => Some(places.claude.join("settings.json")),
-            Self::Codex => Some(places.codex.join("hooks.json")),
-            Self::Cursor => Some(places.home.join(".cursor/hooks.json")),
-            Self::ClaudeDesktop | Self::VsCode => None,
-        }
-    }
-
-    /// Where the program reads instructions from: its own file where it has one, else a file of the project in the
-    /// working directory; `None` if it reads none.
-    pub fn instructions_file(self, places: &Places, working_dir: &Path) -> Option<PathBuf> {
-        match self {
-            Self::ClaudeCode => Some(places.claude.join("CLAUDE.md")),
-            Self::Codex => Some(places.codex.join("AGENTS.md")),
-            Self::Cursor => Some(working_dir.join(".cursor/rules/mnemon.mdc")),
-            Self::VsCode => Some(working_dir.join(".github/copilot-instructions.md")),
-            Self::ClaudeDesktop => None,
-        }
-    }
-
-    /// The key of the object that holds the servers.
-    const fn container(self) -> &'static str {
-        match self {
-            Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor => "mcpServers",
-            Self::Codex => "mcp_servers",
-            Self::VsCode => "servers",
-        }
-    }
-
-    const fn names_its_kind(self) -> bool {
-        matches!(self, Self::ClaudeCode | Self::VsCode)
-    }
-}
 
 /// How to start the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +121,7 @@ struct Record {
 pub fn plan_install(target: Target, path: &Path, entry: &Entry, is_replacing: bool) -> Result<Plan, InstallError> {
     plan(Piece::Server, path, |text| match target {
         Target::Codex => toml::insert(target.container(), entry, text, is_replacing),
-        _ => json::insert(target.container(), target.names_its_kind(), entry, text, is_replacing),
+        _ => json::insert(target.container(), &target.value(entry), text, is_replacing),
     })
 }
 
@@ -221,6 +141,22 @@ fn plan(piece: Piece, path: &Path, insert: impl Fn(&str) -> Result<String, Refus
     let before = read(&path)?;
     let after = insert(before.as_deref().unwrap_or_default()).map_err(|refusal| refusal.named(&path))?;
     Ok(Plan { piece, path, before, after: Some(after) })
+}
+
+/// The program that a client's configuration starts as the agent, if it does.
+pub fn starts(target: Target, path: &Path) -> Result<Option<String>, InstallError> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    let found = match target {
+        Target::Codex => toml::program(target.container(), &text),
+        _ => json::program(target.container(), &text),
+    };
+    found.map_err(|refusal| refusal.named(path))
+}
+
+/// The command lines of our hooks in a client's file.
+pub fn hook_commands(path: &Path) -> Result<Vec<String>, InstallError> {
+    let text = read(path)?.unwrap_or_default();
+    hooks::commands(&text).map_err(|refusal| refusal.named(path))
 }
 
 /// The files that something was added to for a client, the hooks and instructions only.
@@ -319,7 +255,7 @@ pub fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
 
 /// Where a path leads, as far as it exists.
 fn real_path(path: &Path) -> PathBuf {
-    match (fs::canonicalize(path), path.parent(), path.file_name()) {
+    match (files::real_path(path), path.parent(), path.file_name()) {
         (Ok(real), ..) => real,
         (Err(_), Some(folder), Some(name)) => real_path(folder).join(name),
         (Err(_), ..) => path.to_owned(),

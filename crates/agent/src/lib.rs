@@ -30,6 +30,7 @@ mod state;
 pub mod status;
 pub mod sync;
 pub mod transcript;
+pub mod trouble;
 pub mod trust;
 
 pub use own_tool::{NAME as OWN_TOOL, description as own_tool_description};

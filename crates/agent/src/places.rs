@@ -21,6 +21,9 @@ pub struct Places {
     pub claude: PathBuf,
     pub claude_file: PathBuf,
     pub codex: PathBuf,
+    pub copilot: PathBuf,
+    /// Where Cline reads its MCP servers from.
+    pub cline_file: PathBuf,
 }
 
 /// What is taken over. Consent comes last: without it nothing is uploaded, even if the move stops halfway.
@@ -31,22 +34,22 @@ const STATE: [&str; 4] = ["sessions", "last-sync.json", "installed", "consent.to
 pub struct NoHome;
 
 impl Places {
-    /// Finds the directories. `XDG_CONFIG_HOME`, `XDG_STATE_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
+    /// Finds the directories. `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME` and `CLINE_MCP_SETTINGS_PATH` are
+    /// respected, and what the system says.
     pub fn find(environment: &Environment) -> Result<Self, NoHome> {
         let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = folder("HOME").or_else(|| folder("USERPROFILE")).ok_or(NoHome)?;
-        // The XDG specification says to ignore relative paths.
-        let based = |name: &str, usual: &str| {
-            folder(name).filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(usual))
-        };
-        let config_home = based("XDG_CONFIG_HOME", ".config");
+        let usual = mnemon_platform::places::find(|name| environment.get(name).cloned()).ok_or(NoHome)?;
+        let (home, config_home) = (usual.home, usual.config);
         let own_claude = folder("CLAUDE_CONFIG_DIR");
         Ok(Self {
             settings_file: config_home.join("mnemon/agent.toml"),
-            state: based("XDG_STATE_HOME", ".local/state").join("mnemon"),
+            state: usual.state,
             claude_file: own_claude.as_deref().unwrap_or(&home).join(".claude.json"),
             claude: own_claude.unwrap_or_else(|| home.join(".claude")),
             codex: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+            copilot: folder("COPILOT_HOME").unwrap_or_else(|| home.join(".copilot")),
+            cline_file: folder("CLINE_MCP_SETTINGS_PATH")
+                .unwrap_or_else(|| home.join(".cline/data/settings/cline_mcp_settings.json")),
             config_home,
             home,
         })

@@ -1,17 +1,16 @@
 //! Files and directories that only their owner may read, and files that are replaced as a whole.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use mnemon_platform::files;
+pub(crate) use mnemon_platform::files::is_open_to_others;
+
 /// Creates a directory and its parents for the owner alone. An existing one is closed to others.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
-    close(path, 0o700)
+    files::make_folder(path)?;
+    files::set_mode(path, 0o700)
 }
 
 /// Writes a file for the owner alone: completely or not at all.
@@ -24,11 +23,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Opens a file for the owner alone, for reading and writing, and creates it if it is missing.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    files::open_private(path, File::options().read(true).write(true).create(true).truncate(false))
 }
 
 /// Replaces a file's content atomically: a reader sees either the old or the new bytes, and a kill loses neither.
@@ -42,38 +37,11 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     beside.write_all(bytes)?;
     match (mode, fs::symlink_metadata(path)) {
         (None, Ok(before)) if before.is_file() => beside.as_file().set_permissions(before.permissions())?,
-        _ => close(beside.path(), mode.unwrap_or(0o600))?,
+        _ => files::set_mode(beside.path(), mode.unwrap_or(0o600))?,
     }
     beside.as_file().sync_all()?;
     beside.persist(path)?;
     Ok(())
-}
-
-#[cfg(unix)]
-fn close(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    if fs::metadata(path)?.permissions().mode() & 0o777 == mode {
-        return Ok(());
-    }
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn close(_: &Path, _: u32) -> io::Result<()> {
-    Ok(())
-}
-
-/// Whether others than the owner may read a file.
-#[cfg(unix)]
-pub(crate) fn is_open_to_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
-}
-
-/// Whether others than the owner may read a file.
-#[cfg(not(unix))]
-pub(crate) fn is_open_to_others(_: &Path) -> bool {
-    false
 }
 
 #[cfg(all(test, unix))]

@@ -208,7 +208,7 @@ impl Proxy {
         Some(answers::no_answer(message, &self.settings, why))
     }
 
-    /// Waits until the service is back, then tells the assistant to fetch the tool list again.
+    /// Waits until the service is back, then asks the assistant to fetch the tool list again.
     fn look_for_service(self: &Arc<Self>) {
         if self.is_looking.swap(true, Ordering::SeqCst) {
             return;

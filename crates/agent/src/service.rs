@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use reqwest::Client;
+use reqwest::redirect::Policy;
 
 use crate::settings::Settings;
 use crate::trust;
@@ -33,7 +30,7 @@ const WORKSPACE_HEADER: HeaderName = HeaderName::from_static("mnemon-workspace")
 /// A service and its key.
 #[derive(Debug, Clone)]
 pub struct Service {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client,
     url: String,
     authorization: Option<HeaderValue>,
     workspace: Option<HeaderValue>,
@@ -76,19 +73,14 @@ impl NoAnswer {
 impl Service {
     /// Prepares the client; sends nothing yet.
     pub fn new(settings: &Settings) -> Self {
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let https = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(trust::client_config())
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
+        let client = Client::builder()
+            .tls_backend_preconfigured(trust::client_config())
+            .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(https);
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .expect("these settings make a client");
         let authorization = settings.key.as_ref().and_then(|key| {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
             value.set_sensitive(true);
@@ -128,20 +120,20 @@ impl Service {
 
     /// Whether the service answers now.
     pub async fn is_alive(&self) -> bool {
-        let Ok(request) = Request::get(format!("{}/health/live", self.url)).body(Full::default()) else { return false };
+        let Ok(request) = Request::get(format!("{}/health/live", self.url)).body(Bytes::new()) else { return false };
         let answered = tokio::time::timeout(ALIVE_TIMEOUT, self.exchange(request)).await;
         matches!(answered, Ok(Ok(answer)) if answer.status.is_success())
     }
 
-    fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, NoAnswer> {
+    fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Bytes>, NoAnswer> {
         let authorization = self.authorization.clone().ok_or(NoAnswer::NoKey)?;
         let request = Request::builder().method(method).uri(format!("{}{path}", self.url));
-        let request = request.header(AUTHORIZATION, authorization).body(Full::new(body));
+        let request = request.header(AUTHORIZATION, authorization).body(body);
         request.map_err(|error| NoAnswer::Away(error.to_string()))
     }
 
     /// Waits for the answer for as long as the service is up, and hardly longer.
-    async fn patiently(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, NoAnswer> {
+    async fn patiently(&self, request: Request<Bytes>) -> Result<HttpAnswer, NoAnswer> {
         let mut exchange = std::pin::pin!(self.exchange(request));
         let began = tokio::time::Instant::now();
         loop {
@@ -161,16 +153,20 @@ impl Service {
         }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, NoAnswer> {
-        let away = |error: &dyn std::error::Error| NoAnswer::Away(innermost(error));
-        let response = self.client.request(request).await.map_err(|error| away(&error))?;
-        let (head, body) = response.into_parts();
-        let retry_after = head.headers.get(http::header::RETRY_AFTER);
+    async fn exchange(&self, request: Request<Bytes>) -> Result<HttpAnswer, NoAnswer> {
+        let away = |error: reqwest::Error| NoAnswer::Away(innermost(&error));
+        let request = reqwest::Request::try_from(request).map_err(away)?;
+        let mut response = self.client.execute(request).await.map_err(away)?;
+        let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok()).map(Duration::from_secs);
-        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() { NoAnswer::TooLarge } else { NoAnswer::Away(innermost(&*error)) }
-        })?;
-        Ok(HttpAnswer { status: head.status, body: body.to_bytes(), retry_after })
+        let mut body = BytesMut::new();
+        while let Some(piece) = response.chunk().await.map_err(away)? {
+            if body.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(NoAnswer::TooLarge);
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(HttpAnswer { status: response.status(), body: body.freeze(), retry_after })
     }
 }
 

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use crate::confirm::Confirmation;
 use crate::connection_arguments::Connection;
+use crate::handing_over_arguments::{Invite, KeyChange};
 
 /// The service to connect to, and the credential to use.
 #[derive(Debug, Args)]
@@ -214,6 +215,8 @@ pub enum MemberCommand {
         #[arg(long, conflicts_with = "access_until")]
         no_end: bool,
     },
+    /// Create a member, and a link that shows its key once.
+    Invite(Invite),
     /// Delete a member: its keys are revoked and its records go to another member.
     Delete {
         /// Member, by id or name.
@@ -312,6 +315,8 @@ pub enum KeyCommand {
         #[arg(long)]
         mine: bool,
     },
+    /// Change a key's label, access, end or workspace. Its secret stays.
+    Change(KeyChange),
     /// Revoke a key. It is refused at once.
     Revoke {
         /// Key id.

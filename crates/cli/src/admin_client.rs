@@ -15,6 +15,9 @@ use crate::naming::{self, ACCOUNT, DEPARTMENT, Kind, MEMBER, Named, PROJECT, is_
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// In more accounts than this the operator's project is not looked for by its name: each takes a request.
+const ACCOUNTS_MAX: usize = 100;
+
 /// A service, and a credential for its admin API.
 pub struct AdminClient {
     url: String,
@@ -106,7 +109,7 @@ impl AdminClient {
         let Answer { status, text } = self.http.send(Method::GET, &self.url, "/admin/v1/me", &headers, None)?;
         if status == StatusCode::UNAUTHORIZED {
             bail!(
-                "{} does not know this key; copy all of it, and ask whoever made it whether it was revoked",
+                "{} does not know this key; copy all of it, and ask the person who made it whether it was revoked",
                 self.url
             );
         }
@@ -139,12 +142,21 @@ impl AdminClient {
         if is_id(typed) {
             return Ok(encode(typed));
         }
-        if self.is_operator() {
-            bail!("with the operator token, give the project's id; `mnemon project list --account ACCOUNT` shows it");
+        if !self.is_operator() {
+            return pick(PROJECT, &self.all(&self.account(None)?, PROJECT)?, typed);
         }
-        let account = self.account(None)?;
-        let projects = self.get(&format!("/accounts/{account}/projects"))?;
-        pick(PROJECT, &naming::read(&projects["projects"]), typed)
+        let accounts = self.accounts()?;
+        if accounts.len() > ACCOUNTS_MAX {
+            bail!(
+                "there are more than {ACCOUNTS_MAX} accounts; give the project's id, which `mnemon project list --account \
+                 ACCOUNT` shows"
+            );
+        }
+        let mut projects = Vec::new();
+        for account in accounts {
+            projects.extend(self.all(&account.id, PROJECT)?);
+        }
+        pick(PROJECT, &projects, typed)
     }
 
     /// The id of a department that was given by id or by name.
@@ -161,8 +173,13 @@ impl AdminClient {
         if is_id(typed) {
             return Ok(typed.to_owned());
         }
+        pick(kind, &self.all(account, kind)?, typed)
+    }
+
+    /// Everything of a kind that an account has and the caller sees.
+    pub fn all(&self, account: &str, kind: Kind) -> anyhow::Result<Vec<Named>> {
         let list = self.get(&format!("/accounts/{account}/{}", kind.many))?;
-        pick(kind, &naming::read(&list[kind.many]), typed)
+        Ok(naming::read(&list[kind.many]))
     }
 
     /// All accounts, for the operator.

@@ -47,7 +47,8 @@ pub enum AgentCommand {
 
 #[derive(Debug, Args)]
 pub struct Install {
-    /// Client: claude-code, claude-desktop, codex, cursor or vscode.
+    /// Client: claude-code, claude-desktop, cline, codex, copilot-cli, cursor, gemini-cli, opencode, vscode, windsurf
+    /// or zed.
     #[arg(long, value_name = "CLIENT")]
     pub client: String,
     /// Configuration file, if not the client's usual one (for example a project's .mcp.json or .vscode/mcp.json).
@@ -69,9 +70,12 @@ pub struct Install {
     /// Remove the agent, its hooks and its instructions from the client's files.
     #[arg(long)]
     pub uninstall: bool,
-    /// Replace another entry named mnemon.
+    /// Replace another entry named mnemon, and another saved URL and key.
     #[arg(long, conflicts_with = "uninstall")]
     pub replace: bool,
+    /// Copy this program to ~/.local/bin first, and let the assistant start the copy.
+    #[arg(long, conflicts_with = "uninstall")]
+    pub copy: bool,
 }
 
 #[derive(Debug, Args)]

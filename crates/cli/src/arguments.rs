@@ -26,7 +26,7 @@ pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
 
 /// Memory for AI assistants: save facts, decisions and notes, and find them again with their source and status.
 #[derive(Debug, Parser)]
-#[command(name = "mnemon", version, max_term_width = 100)]
+#[command(name = "mnemon", version = crate::version::version(), max_term_width = 100)]
 pub struct Arguments {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
@@ -46,8 +46,8 @@ pub enum Command {
     Remember(Remember),
     /// Find records.
     Search(Search),
-    /// Print a digest of what is remembered, for an assistant: verified and recent records first, disputed and stale
-    /// ones marked.
+    /// Print a digest of what is remembered, for an assistant. Verified and recent records come first; disputed and
+    /// stale ones are marked.
     Context(Context),
     /// Forget a record, or every record from a source.
     Forget(Forget),
@@ -61,15 +61,15 @@ pub enum Command {
     Login(Login),
     /// Remove what `mnemon login` saved.
     Logout(Logout),
-    /// Write everything that you see of a project to a file, or to a folder of Markdown files.
+    /// Write all that you see of a project to a file, or to a folder of Markdown files.
     Export(Export),
-    /// Save records from files: an export, another service's memories, notes, or rules for assistants.
+    /// Save records from files. Takes an export, another service's memories, notes, or rules for assistants.
     Import(Import),
     #[command(flatten)]
     Admin(AdminCommand),
     /// Make departments, members and keys as a file describes them. Shows the difference first, and removes nothing.
     Apply(Apply),
-    /// Transfer all data from one storage to another: from a data directory to PostgreSQL, or back.
+    /// Transfer all data from one storage to another. From a data directory to PostgreSQL, or back.
     #[command(alias = "migrate")]
     Transfer(Transfer),
     /// Copy the data directory into one file, while the service runs.
@@ -421,8 +421,7 @@ pub struct Backup {
 pub struct Restore {
     /// File that `mnemon backup` wrote.
     pub from: PathBuf,
-    /// Accept a file without a checksum at its end: a plain copy of mnemon.db, or a backup by an earlier version. Only
-    /// its records are checked then.
+    /// Accept a file without a checksum at its end: a plain copy of mnemon.db. Only its records are checked then.
     #[arg(long)]
     pub raw: bool,
     /// Restore damaged records as they are, instead of refusing. Answers leave them out.

@@ -29,8 +29,10 @@ pub fn environment() -> Environment {
 /// Where settings are kept. Without a home there are none; flags and variables still count.
 pub fn places() -> anyhow::Result<Places> {
     let mut environment = environment();
-    environment.entry("HOME".to_owned()).or_insert_with(|| "/nonexistent".into());
-    Ok(Places::find(&environment)?)
+    Ok(Places::find(&environment).or_else(|_| {
+        environment.insert("HOME".to_owned(), "/nonexistent".into());
+        Places::find(&environment)
+    })?)
 }
 
 /// The workspace that was asked for; none if none was, and if `auto` was outside of any repository.

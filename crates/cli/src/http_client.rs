@@ -85,13 +85,30 @@ impl HttpClient {
 }
 
 fn no_answer(service: &str, error: reqwest::Error) -> anyhow::Error {
-    let error = anyhow::Error::from(error);
-    let advice = trust::advice(&error.root_cause().to_string());
+    let is_timeout = error.is_timeout();
+    let cause = anyhow::Error::from(error).root_cause().to_string();
     let usual = || "is the service running? Start it with `mnemon serve`".to_owned();
-    error.context(format!("no answer from {service}; {}", advice.unwrap_or_else(usual)))
+    let advice = match trust::advice(&cause) {
+        Some(advice) => advice,
+        None if is_timeout => format!("it took too long; {}", usual()),
+        None => format!("{} ({cause})", usual()),
+    };
+    NoAnswer(format!("no answer from {service}; {advice}")).into()
 }
 
-/// Whether a request got no answer at all, so that it may be sent again.
+/// A request got no answer at all, so that it may be sent again.
+#[derive(Debug)]
+struct NoAnswer(String);
+
+impl std::fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+/// Whether a request may be sent again because nothing, or only a part of an answer, came back.
 pub fn is_no_answer(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_status()))
+    error.chain().any(|cause| cause.is::<NoAnswer>() || cause.is::<reqwest::Error>())
 }

@@ -15,24 +15,27 @@ mod confirm;
 mod connecting;
 mod connection_arguments;
 mod data_dir;
+mod handing_over_arguments;
+pub mod help;
 mod http_client;
 mod integration_arguments;
 mod logging;
 mod mcp_client;
 mod moment;
 mod naming;
-mod open_files;
 mod printer;
 mod project_arguments;
+mod rejected;
 mod settings;
 mod storage;
 mod traces;
 mod transfer_arguments;
+mod version;
 mod visible;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use arguments::{Arguments, Command};
 pub use connecting::VARIABLES;
@@ -40,7 +43,9 @@ use printer::Printer;
 
 /// Runs the command of this process.
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
+    mnemon_platform::terminal::prepare();
+    let matches = help::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let printer = Printer::new(arguments.json);
     if let Some(Err(problem)) = arguments.ca_file.as_deref().map(mnemon_agent::trust::add_file) {
         printer.error(&anyhow::anyhow!(problem));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Connection;
 use crate::connecting;
 use crate::http_client::{Answer, HttpClient};
+use crate::rejected::Rejected;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -53,7 +54,9 @@ impl McpClient {
             let told = texts.join("\n");
             let cause = told.strip_prefix(&format!("Error executing tool {tool}: ")).unwrap_or(&told);
             match answer["_meta"]["guard"]["reference"].as_str() {
-                Some(reference) => bail!("{cause} (reference {reference}; an admin can release the text with it)"),
+                Some(reference) => {
+                    return Err(Rejected { cause: cause.to_owned(), reference: reference.to_owned() }.into());
+                }
                 None => bail!("{cause}"),
             }
         }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
+use crate::rejected::Rejected;
 use crate::visible;
 
 /// Maximum width of a table cell.
@@ -66,6 +67,7 @@ impl Printer {
     fn rows(self, columns: &[&str], rows: &[Value], cell_max: usize, line_max: Option<usize>) {
         let cell = |row: &Value, column: &str| match &row[column] {
             Value::Null => "-".to_owned(),
+            Value::String(text) if is_time(column) => to_the_minute(text),
             Value::String(text) => {
                 let mut lines = text.lines();
                 let first = visible::one_line(lines.next().unwrap_or_default()).into_owned();
@@ -96,8 +98,11 @@ impl Printer {
     /// An error with its causes.
     pub fn error(self, error: &anyhow::Error) {
         if self.is_json {
-            let error = json!({"error": format!("{error:#}")}).to_string();
-            let _ = writeln!(std::io::stderr(), "{}", visible::json(&error));
+            let mut told = json!({"error": format!("{error:#}")});
+            if let Some(rejected) = error.downcast_ref::<Rejected>() {
+                told["reference"] = rejected.reference.as_str().into();
+            }
+            let _ = writeln!(std::io::stderr(), "{}", visible::json(&told.to_string()));
         } else {
             let _ = writeln!(std::io::stderr(), "error: {}", visible::lines(&format!("{error:#}")));
         }
@@ -128,6 +133,17 @@ pub enum Paint {
     Yellow = 33,
 }
 
+fn is_time(column: &str) -> bool {
+    column == "at" || column.ends_with("_at") || column.ends_with("_until")
+}
+
+/// A time as people read it in a table; JSON has all of it.
+fn to_the_minute(text: &str) -> String {
+    let is_time = text.len() > 16 && text.as_bytes()[10] == b'T' && text.ends_with('Z');
+    let parts = text.get(..10).zip(text.get(11..16)).filter(|_| is_time);
+    parts.map_or_else(|| visible::one_line(text).into_owned(), |(day, minute)| format!("{day} {minute}Z"))
+}
+
 /// A text of at most this many characters; the last one shows that something is missing.
 fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
@@ -140,18 +156,22 @@ fn cut(text: &str, chars_max: usize) -> String {
 
 /// How wide the terminal is, if there is one.
 fn terminal_columns() -> Option<usize> {
-    #[cfg(unix)]
-    {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        Some(usize::from(size.ws_col)).filter(|columns| *columns >= 40)
-    }
-    #[cfg(not(unix))]
-    None
+    mnemon_platform::terminal::columns().filter(|columns| *columns >= 40)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_end_with_the_minute() {
+        assert_eq!(to_the_minute("2026-11-19T01:27:08.563479Z"), "2026-11-19 01:27Z");
+        assert_eq!(to_the_minute("2026-11-19T01:27:08Z"), "2026-11-19 01:27Z");
+        for other in ["2026-11-19", "", "2026-11-19T01:27:08+02:00", "ééééééééééééééééééZ"] {
+            assert_eq!(to_the_minute(other), other);
+        }
+        assert!(["at", "created_at", "paid_until"].into_iter().all(is_time) && !is_time("state"));
+    }
 
     #[test]
     fn what_is_cut_says_so() {

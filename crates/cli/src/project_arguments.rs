@@ -186,7 +186,7 @@ pub enum GuardCommand {
         /// Mode: reject, report or off.
         mode: String,
     },
-    /// List recent findings of the guard, by hash and without the text.
+    /// List recent findings of the guard, by reference and without the text.
     Rejections {
         /// Account, by id or name [default: your key's account].
         account: Option<String>,
@@ -198,7 +198,7 @@ pub enum GuardCommand {
     Release {
         /// Project, by id or name.
         project: String,
-        /// Reference that the refused caller was told, or the hash shown by `rejections`.
+        /// Reference that the refused caller was told, or the hash that `rejections --json` shows.
         text: String,
     },
 }

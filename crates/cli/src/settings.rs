@@ -31,7 +31,7 @@ const NAMED_ONLY: [(&str, &str); 10] = [
 /// The effective configuration and where it is from.
 pub struct Loaded {
     pub config: Config,
-    /// What a person should know about the choices that were made for them.
+    /// What a person should know: variables that nothing reads.
     pub advice: Vec<String>,
     /// The file that was read.
     pub file: Option<PathBuf>,
@@ -39,11 +39,6 @@ pub struct Loaded {
 
 /// All sources of settings, layered.
 pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
-    Ok(layers_and_advice(settings)?.0)
-}
-
-/// The same, with what a person has to know about the data directory that was chosen.
-fn layers_and_advice(settings: &Settings) -> anyhow::Result<(Layers, Option<String>)> {
     let mut layers = Layers::default();
     if let Some(path) = file(settings) {
         let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
@@ -69,13 +64,8 @@ fn layers_and_advice(settings: &Settings) -> anyhow::Result<(Layers, Option<Stri
     if !settings.allowed_origins.is_empty() {
         layers.text("--allow-origin", "server.allowed_origins", &settings.allowed_origins.join(","));
     }
-    let mut advice = None;
-    layers.usual_data_dir(|| {
-        let usual = data_dir::usual();
-        advice = usual.advice;
-        usual.path.display().to_string()
-    });
-    Ok((layers, advice))
+    layers.usual_data_dir(|| data_dir::usual().display().to_string());
+    Ok(layers)
 }
 
 /// The file that was named, or else the one in the working directory.
@@ -112,15 +102,12 @@ pub fn load(settings: &Settings) -> anyhow::Result<Config> {
 
 /// The same, with what `mnemon serve` logs about it.
 pub fn load_with_advice(settings: &Settings) -> anyhow::Result<Loaded> {
-    let (layers, advice) = layers_and_advice(settings)?;
-    let mut config = layers.finish()?;
+    let mut config = layers(settings)?.finish()?;
     logging::filter(&config.log)?;
     let data_dir = &mut config.storage.data_dir;
     *data_dir = std::path::absolute(&*data_dir).context("can't tell the working directory")?;
-    // With PostgreSQL there is no data directory to speak of.
-    let advice = advice.filter(|_| config.storage.database.is_none());
     let file = file(settings).map(std::path::absolute).transpose().context("can't tell the working directory")?;
-    Ok(Loaded { config, advice: advice.into_iter().chain(strange_variables()).collect(), file })
+    Ok(Loaded { config, advice: strange_variables(), file })
 }
 
 /// The configuration as `config check` sees it: a variable that nothing knows is a mistake, too. A start only warns of

@@ -27,6 +27,8 @@ pub enum CredentialKind {
     OauthCode,
     /// `mnp_`: the operator token.
     Operator,
+    /// `mnl_`: the end of a link that shows a key once. It opens nothing but that page.
+    Link,
 }
 
 impl CredentialKind {
@@ -36,12 +38,13 @@ impl CredentialKind {
             Self::OauthToken => "mno_",
             Self::OauthCode => "mnc_",
             Self::Operator => "mnp_",
+            Self::Link => "mnl_",
         }
     }
 
     /// The kind that a text claims to be.
     pub fn of(token: &str) -> Option<Self> {
-        let all = [Self::ApiKey, Self::OauthToken, Self::OauthCode, Self::Operator];
+        let all = [Self::ApiKey, Self::OauthToken, Self::OauthCode, Self::Operator, Self::Link];
         all.into_iter().find(|kind| token.starts_with(kind.prefix()))
     }
 }

@@ -28,12 +28,20 @@ pub fn plain_hash(hash: &str) -> String {
 /// A hash as it is stored, then the other way to write it.
 fn spellings(hash: &str) -> impl Iterator<Item = String> {
     let plain = plain_hash(hash);
-    let other = digest(&plain).map(
-        |(algorithm, digits, is_named)| {
-            if is_named { digits.to_owned() } else { format!("{algorithm}:{digits}") }
-        },
-    );
+    let other = match digest(&plain) {
+        Some((_, digits, true)) => Some(digits.to_owned()),
+        Some((algorithm, digits, false)) => Some(format!("{algorithm}:{digits}")),
+        None => other_tag(&plain),
+    };
     std::iter::once(plain).chain(other)
+}
+
+/// An entity tag as a weak one if it is strong, and the other way round: with the same text they mean the same page.
+fn other_tag(tag: &str) -> Option<String> {
+    let weak = tag.strip_prefix("W/");
+    let quoted = weak.unwrap_or(tag);
+    let is_tag = quoted.len() >= 2 && quoted.starts_with('"') && quoted.ends_with('"');
+    is_tag.then(|| weak.map_or_else(|| format!("W/{tag}"), str::to_owned))
 }
 
 /// Those of the hashes that are digests, as `hash` is, but of another algorithm.
@@ -60,7 +68,7 @@ pub fn join_hashes(of_content: &[&str], uncompared: &[&str]) -> String {
     parts.join(" ")
 }
 
-/// What is known of a source after a save with this hash. One that is known already tells nothing new about the others.
+/// What is known of a source after a save with this hash. One that is known already says nothing new about the others.
 /// A new one says nothing about what was known by other algorithms.
 pub fn known_after_save(known: Option<&str>, hash: &str) -> String {
     match known {
@@ -131,8 +139,19 @@ mod tests {
             assert!(!admits_hash(&other, &plain_hash(saved)), "{saved}");
         }
         // What is no digest is taken as it is.
-        for hash in ["v1.2.3", "W/\"33A64DF5\"", "sha256:AB", "AB12", &format!("md5:{digits}"), &"G".repeat(64)] {
+        for hash in ["v1.2.3", "\"", "W/33A64DF5", "sha256:AB", "AB12", &format!("md5:{digits}"), &"G".repeat(64)] {
             assert_eq!(join_hashes(&[hash], &[]), hash);
+        }
+    }
+
+    #[test]
+    fn a_weak_entity_tag_is_the_same_as_the_strong_one_with_its_text() {
+        let (weak, strong) = ("W/\"33A64DF5\"", "\"33A64DF5\"");
+        for seen in [weak, strong] {
+            let known = join_hashes(&[seen], &[]);
+            assert_eq!((plain_hash(seen).as_str(), shown_hash(&known)), (seen, seen), "it is kept as it came");
+            assert!([weak, strong].into_iter().all(|saved| confirms_hash(&known, saved)), "{known}");
+            assert!(!admits_hash(&known, "W/\"33a64df5\"") && !admits_hash(&known, "33A64DF5"), "{known}");
         }
     }
 

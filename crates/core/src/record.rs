@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
-    Audience, DepartmentId, FactKey, MemberId, Occurred, ProjectId, RecordId, Seq, Tags, Timestamp, WorkspaceName,
-    WorkspaceNo,
+    Audience, DepartmentId, FactKey, KeyId, MemberId, Occurred, ProjectId, RecordId, Seq, Tags, Timestamp,
+    WorkspaceName, WorkspaceNo,
 };
 
 /// How many bytes of a text's SHA-256 its fingerprint takes.
@@ -142,6 +142,8 @@ pub struct NewRecord {
     pub fact: Fact,
     /// Whether the guard was unsure about one of its texts.
     pub is_cautioned: bool,
+    /// The key that it was saved with, if it was a key.
+    pub key: Option<KeyId>,
     pub created_at: Timestamp,
     /// For a record that was saved elsewhere before: when it was last refreshed there. Its hash is then no sighting of
     /// its source, because it may be older than what is known here, and an equal record that is here already stays as

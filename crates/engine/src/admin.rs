@@ -15,16 +15,22 @@ mod departments;
 mod explaining;
 mod exporting;
 mod guarding;
+mod history;
 mod importing;
 mod integrations;
 mod keys;
+mod links;
 mod me;
 mod members;
 mod nodes;
+mod overview;
 mod projects;
 mod record;
+mod record_order;
 mod records;
 mod sessions;
+mod several;
+mod sorting;
 mod source_states;
 mod sources;
 mod standing;
@@ -49,17 +55,22 @@ pub use context::{BUDGET_TOKENS_DEFAULT, ContextQuery, ShownContext};
 pub use departments::NewDepartment;
 pub use explaining::{ExplainQuery, Explained, ExplainedRecord};
 pub use exporting::{Export, ExportPiece, ExportedSource};
-pub use guarding::{Rejection, Release};
+pub use guarding::{Rejection, Release, ShownRejection};
+pub use history::{Doer, Happening, What};
 pub use importing::{Import, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
-pub use keys::{MadeKey, NewKeyRequest, ShownKey};
+pub use keys::{KeyEdit, MadeKey, NewKeyRequest, ShownKey};
+pub use links::{FilledAccount, Invitation, LINK_HOURS_MAX, LINK_LIFE, LinkError, MadeLink, WaitingKey, link_life};
 pub use me::Me;
 pub use members::{MemberChange, MemberHoldings, NewMember, RemovedMember};
 pub use nodes::ShownNode;
+pub use overview::{OVERVIEW_DAYS, Overview, OverviewDay, User, Waits, Week};
 pub use record::RecordDetail;
+pub use record_order::RecordSort;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
-pub use source_states::{SourceQuery, SourceShow, SourceStates};
+pub use several::{SEVERAL_MAX, Several, SeveralAct};
+pub use source_states::{SourceQuery, SourceShow, SourceSort, SourceStates};
 pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, SeenState, ShownSource, SourcePage};
 pub use standing::{ProjectStanding, Standing, StatusCounts};
 pub use undoing::ForgottenTogether;
@@ -320,6 +331,7 @@ impl Engine {
             subject: subject.to_string(),
             actor_name: None,
             subject_name: None,
+            key: ctx.credential().map(|credential| credential.key),
         }
     }
 }

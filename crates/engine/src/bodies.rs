@@ -1,10 +1,9 @@
-//! Whole records that answers showed, kept for the next answer that shows them, with their JSON. A search that finds
-//! all of its records here reads nothing from storage.
+//! Whole records that answers showed, with their JSON: true because the index of their workspace, which follows the
+//! log, takes out what the log says something about before it counts as current. What a record shows besides itself
+//! (its author's name, say) has a version, which comes with every credential. So a call never gets less than what was
+//! true when it began, and a search that finds all of its records here reads no text from storage.
 //!
-//! A record is here as it is, or not at all. The index of its workspace follows the log, and what the log says about a
-//! record takes it out of here before the index counts as current. What a record shows besides itself (its author's
-//! name, say) has a number of its own, which comes with every credential. So a call never gets less than what was true
-//! when it began. Records of a dropped index are never found again and are evicted with the oldest.
+//! Records of a dropped index are never found again and are evicted with the oldest.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

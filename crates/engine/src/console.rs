@@ -10,8 +10,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::SignedDuration;
-use mnemon_core::{ConsoleSessionId, CredentialHash, CredentialKind, KeyId, PlanLimits, PlanName, Secret, Timestamp};
-use mnemon_store::{ConsoleSession, SessionHolder, StoreError};
+use mnemon_core::{
+    Access, ConsoleSessionId, CredentialHash, CredentialKind, KeyId, PlanLimits, PlanName, Project, ProjectId, Secret,
+    Timestamp,
+};
+use mnemon_store::{ConsoleSession, SessionHolder, StoreError, TurnedSession};
 use sha2::Sha256;
 
 use crate::admin::{AdminContext, AdminError};
@@ -69,6 +72,8 @@ pub struct Visitor {
     /// The person as a caller of tools; the operator calls none.
     pub call: Option<CallContext>,
     pub ends_at: Timestamp,
+    /// What the key may do that the person signed in with; the session may go on with another.
+    pub access: Access,
     /// The session; the operator's is not listed.
     pub session: Option<ConsoleSessionId>,
 }
@@ -95,6 +100,7 @@ impl Engine {
             key_hash: CredentialHash::of(pasted),
             created_at: now,
             expires_at: now + life,
+            acting_hash: None,
             holder: admin.credential().map(|credential| SessionHolder {
                 id: ConsoleSessionId::new(self.ids.uuid(now)),
                 project: credential.project,
@@ -129,12 +135,65 @@ impl Engine {
         let (ends_at, own) = (session.expires_at, session.holder.map(|holder| holder.id));
         let Some(presented) = self.store.find_credential(&session.key_hash).await? else {
             let admin = self.operator_by_hash(session.key_hash).await?;
-            return Ok(Visitor { admin, call: None, ends_at, session: None });
+            return Ok(Visitor { admin, call: None, ends_at, access: Access::Write, session: None });
         };
-        let call = self.accept(Some(presented), Connection::Key, now)?;
+        let mut call = self.accept(Some(presented), Connection::Key, now)?;
+        let access = call.credential.access;
+        if let Some(acting) = session.acting_hash.filter(|acting| *acting != session.key_hash) {
+            let found = self.store.find_credential(&acting).await?;
+            let acting = self.accept(found, Connection::Key, now)?;
+            let is_same = acting.credential.member == call.credential.member;
+            if !is_same || !is_within(access, acting.credential.access) {
+                return Err(NotAuthenticated::Rejected);
+            }
+            call = acting;
+        }
         self.usage.count(&call, Counted::Administration);
         let admin = AdminContext::of_member(call.clone());
-        Ok(Visitor { admin, call: Some(call), ends_at, session: own })
+        Ok(Visitor { admin, call: Some(call), ends_at, access, session: own })
+    }
+
+    /// The keys that a session may go on with: one of each project that the person has a key of, the strongest that is
+    /// no stronger than the one that the person signed in with. Projects by name.
+    pub async fn list_own_projects(&self, visitor: &Visitor) -> Result<Vec<(Project, KeyId)>, ConsoleError> {
+        let Some(call) = &visitor.call else { return Ok(Vec::new()) };
+        let (own, now) = (&call.credential, call.now);
+        let mut keys = self.store.list_member_keys(own.account, own.member).await?;
+        keys.retain(|key| {
+            let is_handed_over = key.link.is_none_or(|link| link.opened_at.is_some());
+            let is_alive = key.revoked_at.is_none() && key.expires_at.is_none_or(|end| now < end);
+            is_alive && is_handed_over && is_within(visitor.access, key.access)
+        });
+        // The key that is in use stays the one of its project.
+        keys.sort_by_key(|key| (key.id != own.key, key.access != Access::Write, std::cmp::Reverse(key.created_at)));
+        let projects = self.store.list_projects(own.account).await?.into_iter();
+        let mut reached: Vec<(Project, KeyId)> = projects
+            .filter_map(|project| {
+                let key = keys.iter().find(|key| key.project == project.id)?.id;
+                Some((project, key))
+            })
+            .collect();
+        reached.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+        Ok(reached)
+    }
+
+    /// Lets a session go on in another project that the person has a key of. It ends when it would have, and with
+    /// either key.
+    pub async fn turn_session(
+        &self,
+        visitor: &Visitor,
+        value: &str,
+        project: ProjectId,
+    ) -> Result<Project, ConsoleError> {
+        let reached = self.list_own_projects(visitor).await?.into_iter();
+        let absent = || AdminError::NotFound("project that you have a key of");
+        let (project, key) = reached.into_iter().find(|(own, _)| own.id == project).ok_or_else(absent)?;
+        let acting_hash = self.store.find_key_hash(key).await?.ok_or_else(absent)?;
+        let to = TurnedSession { acting_hash, project: project.id, key };
+        if !self.store.turn_console_session(&CredentialHash::of(value), to).await? {
+            return Err(absent().into());
+        }
+        Ok(project)
     }
 
     /// Ends a session.
@@ -173,6 +232,11 @@ impl Engine {
     pub fn fault_reference(&self) -> String {
         self.ids.uuid(self.clock.now()).simple().to_string()
     }
+}
+
+/// Whether a session of a key with the first access may act with a key that has the second.
+fn is_within(own: Access, other: Access) -> bool {
+    own == Access::Write || other == Access::Read
 }
 
 fn mac(value: &str, text: &str) -> Hmac<Sha256> {

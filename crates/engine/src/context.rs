@@ -90,6 +90,7 @@ impl Engine {
             subject,
             actor_name: None,
             subject_name: None,
+            key: Some(ctx.credential.key),
         }
     }
 }

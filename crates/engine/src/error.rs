@@ -39,6 +39,9 @@ pub enum CallError {
     IntegrationNotEnabled(String),
     #[error("tool '{tool}' is not offered by '{server}'")]
     ToolNotOffered { server: String, tool: String },
+    /// Its list of tools was never fetched.
+    #[error("'{0}' has not answered yet, so its tools are not known; try again in a minute")]
+    IntegrationSilent(String),
     #[error("'{server}' {error}")]
     Upstream { server: String, error: UpstreamError },
     /// Storage failed; the endpoint decides how much of the cause it shows.

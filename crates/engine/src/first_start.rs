@@ -65,6 +65,7 @@ impl Engine {
             created_by: None,
             workspace: None,
             hint: Some(key_hint(key.expose())),
+            link: None,
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
         let made = (account.clone(), project.clone(), member.clone());
@@ -80,16 +81,20 @@ impl Engine {
             name: "default".to_owned(),
             created_at: now,
         };
-        let member = Member {
+        (project, self.first_admin(account.id, "admin".to_owned(), now))
+    }
+
+    /// The admin that an account begins with.
+    pub(crate) fn first_admin(&self, account: AccountId, name: String, now: Timestamp) -> Member {
+        Member {
             id: MemberId::new(self.ids.uuid(now)),
-            account: account.id,
+            account,
             department: None,
-            name: "admin".to_owned(),
+            name,
             role: Role::Admin,
             access_until: None,
             created_at: now,
-        };
-        (project, member)
+        }
     }
 
     fn first_audit(&self, account: &Account, project: &Project, member: &Member, key: &NewKey) -> Vec<AuditEntry> {
@@ -103,6 +108,7 @@ impl Engine {
             subject,
             actor_name: None,
             subject_name: None,
+            key: None,
         };
         vec![
             entry("account.create", account.id.to_string(), None),

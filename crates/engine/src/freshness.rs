@@ -6,7 +6,7 @@ use mnemon_core::{
     ContentHash, MemberId, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer,
     WorkspaceNo, confirms_hash, newest_visible_source,
 };
-use mnemon_store::{Observation, RecordSummary, Seen, SourcePart, Standing, StoreError};
+use mnemon_store::{Basis, Observation, RecordSummary, Seen, SourcePart, Standing, StoreError};
 
 use crate::{CallContext, Engine};
 
@@ -50,6 +50,11 @@ impl<'a> Claim<'a> {
             source_hash: fact.source_hash.as_deref(),
             valid_until: fact.valid_until,
         }
+    }
+
+    fn basis(&self) -> Basis<'a> {
+        let &Self { workspace_no, given_key, source_id, .. } = self;
+        Basis { workspace_no, given_key, source_id }
     }
 
     pub(crate) fn of_summary(summary: &'a RecordSummary) -> Self {
@@ -147,52 +152,15 @@ impl Engine {
         claims: &[Claim<'_>],
         observed: &[&Observation],
     ) -> Result<Vec<Judged>, StoreError> {
-        let summaries = self.visible_rivals(project, viewer, claims).await?;
-        let rivals = Rivals::of(summaries.iter());
-        let involved = claims.iter().chain(rivals.claims());
-        let knowledge = self.knowledge(project, viewer, involved, observed).await?;
-        Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, now)).collect())
+        let standing = self.standing_of(project, claims).await?;
+        Ok(judge_by(&standing, viewer, now, claims, observed))
     }
 
-    /// The records that the caller can see under the keys of these claims.
-    async fn visible_rivals(
-        &self,
-        project: ProjectId,
-        viewer: &Viewer,
-        claims: &[Claim<'_>],
-    ) -> Result<Vec<RecordSummary>, StoreError> {
-        let mut keys: Vec<(WorkspaceNo, &str)> =
-            claims.iter().filter_map(|claim| Some((claim.workspace_no, claim.given_key?))).collect();
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        keys.sort_unstable();
-        keys.dedup();
-        let mut rivals = self.store.list_by_fact_key(project, &keys).await?;
-        rivals.retain(|rival| viewer.sees(&rival.audience));
-        Ok(rivals)
-    }
-
-    /// What the caller knows about the sources of these claims.
-    async fn knowledge<'a>(
-        &self,
-        project: ProjectId,
-        viewer: &Viewer,
-        claims: impl Iterator<Item = &'a Claim<'a>>,
-        observed: &[&Observation],
-    ) -> Result<Knowledge, StoreError> {
-        let sources: HashSet<(WorkspaceNo, &str)> =
-            claims.filter_map(|claim| Some((claim.workspace_no, claim.source_id?))).collect();
-        let mut ids: Vec<&str> = sources.iter().map(|(_, id)| *id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
-        let mut knowledge = Knowledge::from_parts(viewer, &parts);
-        for observation in observed {
-            let of_source = sources.iter().filter(|(_, id)| *id == observation.source_id);
-            of_source.for_each(|(workspace, _)| knowledge.observe(*workspace, observation));
-        }
-        Ok(knowledge)
+    async fn standing_of(&self, project: ProjectId, claims: &[Claim<'_>]) -> Result<Standing, StoreError> {
+        let mut bases: Vec<Basis<'_>> = claims.iter().map(Claim::basis).filter(|basis| !basis.is_nothing()).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        if bases.is_empty() { Ok(Standing::default()) } else { self.store.find_standing(project, &bases).await }
     }
 
     /// The living records that the reader sees under the same key with different content, stale ones left out.
@@ -204,14 +172,13 @@ impl Engine {
         record: &Record,
     ) -> Result<Vec<RecordSummary>, StoreError> {
         let own = Claim::of_record(record);
-        let mut summaries = self.visible_rivals(project, viewer, std::slice::from_ref(&own)).await?;
-        let claims: Vec<Claim<'_>> = summaries.iter().map(Claim::of_summary).collect();
-        let knowledge = self.knowledge(project, viewer, claims.iter(), &[]).await?;
-        let is_rival: Vec<bool> =
-            claims.iter().map(|rival| disputes(rival, &own) && !knowledge.is_stale(rival, now)).collect();
-        let mut is_rival = is_rival.into_iter();
-        summaries.retain(|_| is_rival.next().unwrap_or(false));
-        Ok(summaries)
+        let Standing { mut under_key, sources } = self.standing_of(project, std::slice::from_ref(&own)).await?;
+        let knowledge = Knowledge::from_parts(viewer, &sources);
+        under_key.retain(|summary| {
+            let rival = Claim::of_summary(summary);
+            viewer.sees(&summary.audience) && disputes(&rival, &own) && !knowledge.is_stale(&rival, now)
+        });
+        Ok(under_key)
     }
 }
 
@@ -245,10 +212,28 @@ impl KnownSource {
 
 /// Judges a record for the caller who saved it, by what the save brought along.
 pub(crate) fn judge_saved(ctx: &CallContext, record: &Record, standing: &Standing) -> Judged {
-    let viewer = ctx.viewer();
+    let mut judged = judge_by(standing, ctx.viewer(), ctx.now, &[Claim::of_record(record)], &[]);
+    judged.pop().expect("one claim gives one judgement")
+}
+
+/// Judges records for a reader by what was read of their standing. What was just observed counts for the workspaces of
+/// the claims and of their rivals.
+pub(crate) fn judge_by(
+    standing: &Standing,
+    viewer: &Viewer,
+    now: Timestamp,
+    claims: &[Claim<'_>],
+    observed: &[&Observation],
+) -> Vec<Judged> {
     let rivals = Rivals::of(standing.under_key.iter().filter(|rival| viewer.sees(&rival.audience)));
-    let knowledge = Knowledge::from_parts(viewer, &standing.sources);
-    judge_one(&Claim::of_record(record), &rivals, &knowledge, ctx.now)
+    let mut knowledge = Knowledge::from_parts(viewer, &standing.sources);
+    for observation in observed {
+        let involved = claims.iter().chain(rivals.claims());
+        let meant = involved.filter(|claim| claim.source_id == Some(observation.source_id.as_str()));
+        let workspaces: HashSet<WorkspaceNo> = meant.map(|claim| claim.workspace_no).collect();
+        workspaces.into_iter().for_each(|no| knowledge.observe(no, observation));
+    }
+    claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, now)).collect()
 }
 
 fn judge_one(claim: &Claim<'_>, rivals: &Rivals<'_>, knowledge: &Knowledge, now: Timestamp) -> Judged {

@@ -80,7 +80,11 @@ impl Engine {
     ) -> Result<ToolResult, CallError> {
         let absent = || CallError::IntegrationNotEnabled(call.server.clone());
         let row = self.find_enabled(ctx, &call.server).await?.ok_or_else(absent)?;
-        let not_offered = || CallError::ToolNotOffered { server: call.server.clone(), tool: call.tool.clone() };
+        let has_answered = row.seen_at.is_some();
+        let not_offered = || match has_answered {
+            true => CallError::ToolNotOffered { server: call.server.clone(), tool: call.tool.clone() },
+            false => CallError::IntegrationSilent(call.server.clone()),
+        };
         let tool = self.offered(ctx, row, call.tool.clone()).await?.ok_or_else(not_offered)?;
         self.call_integration_tool(ctx, admission, tool, &call.arguments).await
     }

@@ -1,6 +1,8 @@
 //! What the guard's verdict means to an account: the account's mode, and the texts that were released by hand. Saving
 //! and calling other systems both ask here. How admins read and change it is in `admin/guarding.rs`.
 
+mod found;
+
 use mnemon_core::{AccountId, ProjectId, to_hex};
 use mnemon_guard::{Field, Verdict};
 use mnemon_store::StoreError;
@@ -8,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::usage::Counted;
 use crate::{CallContext, CallError, Engine};
+
+pub(crate) use found::Found;
 
 /// What happens to a text that the guard would reject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,23 +56,6 @@ pub(crate) fn reference(hash_hex: &str) -> &str {
     &hash_hex[..REFERENCE_DIGITS.min(hash_hex.len())]
 }
 
-/// What kind of text it is, and how long: enough to ask its author about it.
-fn described(field: Field, text: &str) -> String {
-    let kind = match field {
-        Field::Content => "content",
-        Field::ToolDescription => "tool description",
-        Field::Workspace => "workspace",
-        Field::FactKey => "fact key",
-        Field::Source => "source",
-        Field::Hash => "hash",
-        Field::Name => "name",
-    };
-    match text.chars().count() {
-        1 => format!("{kind}, 1 character"),
-        count => format!("{kind}, {count} characters"),
-    }
-}
-
 impl Engine {
     /// The current mode of an account.
     pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, StoreError> {
@@ -78,10 +65,12 @@ impl Engine {
 
     /// Judges texts that a call brings in: agents read every one of them later. Answers whether the guard is unsure
     /// about one that is let in. A key whose texts were refused too often waits, whatever it brings: otherwise a
-    /// refusal and a limit would reveal the same.
+    /// refusal and a limit would reveal the same. `source`: where the texts come from, if everybody in the project may
+    /// know that.
     pub(crate) async fn check_texts(
         &self,
         ctx: &CallContext,
+        source: Option<&str>,
         texts: impl Iterator<Item = (Field, &str)>,
     ) -> Result<bool, CallError> {
         self.rates.check_rejections(ctx.credential.key, &self.plan_limits(ctx), ctx.now)?;
@@ -89,7 +78,7 @@ impl Engine {
         for (field, text) in texts {
             let verdict = self.guard.judge(field, text);
             if verdict != Verdict::Pass {
-                is_cautioned |= self.found_by_guard(ctx, verdict, field, text).await?;
+                is_cautioned |= self.found_by_guard(ctx, verdict, (field, text), source).await?;
             }
         }
         Ok(is_cautioned)
@@ -111,15 +100,21 @@ impl Engine {
             let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
             is_refused = !self.store.is_released(ctx.project(), hash).await?;
             if is_refused {
-                self.note_refusal(ctx, to_hex(hash), &described(fields[0], text)).await?;
+                self.note_refusal(ctx, to_hex(hash), &self.found(fields[0], text, None)).await?;
             }
         }
         Ok(is_refused)
     }
 
-    async fn note_refusal(&self, ctx: &CallContext, hash: String, what: &str) -> Result<(), CallError> {
+    /// What is kept of a text. A source that the guard would not let in itself is left out.
+    fn found(&self, field: Field, text: &str, source: Option<&str>) -> Found {
+        let source = source.filter(|source| self.guard.judge(Field::Source, source) == Verdict::Pass);
+        Found::new(field, text, self.guard.family(field, text), source)
+    }
+
+    async fn note_refusal(&self, ctx: &CallContext, hash: String, found: &Found) -> Result<(), CallError> {
         self.counts.refused_texts.add(1);
-        self.store.insert_audit(self.audit(ctx, REJECTED, hash).about(what)).await?;
+        self.store.insert_audit(self.audit(ctx, REJECTED, hash).about(&found.to_note())).await?;
         self.usage.count(ctx, Counted::Rejection);
         self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
         Ok(())
@@ -142,18 +137,18 @@ impl Engine {
         &self,
         ctx: &CallContext,
         verdict: Verdict,
-        field: Field,
-        text: &str,
+        (field, text): (Field, &str),
+        source: Option<&str>,
     ) -> Result<bool, CallError> {
         let mode = self.guard_mode(ctx.credential.account).await?;
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
             return Ok(false);
         }
-        let hash = to_hex(hash);
+        let (hash, found) = (to_hex(hash), self.found(field, text, source));
         if (verdict, mode) == (Verdict::Refuse, GuardMode::Reject) {
             let reference = reference(&hash).to_owned();
-            self.note_refusal(ctx, hash, &described(field, text)).await?;
+            self.note_refusal(ctx, hash, &found).await?;
             return Err(CallError::Guard { reference });
         }
         let (action, count) = match verdict {
@@ -161,7 +156,7 @@ impl Engine {
             _ => (CAUTIONED, &self.counts.cautioned_texts),
         };
         count.add(1);
-        self.store.insert_audit(self.audit(ctx, action, hash).about(&described(field, text))).await?;
+        self.store.insert_audit(self.audit(ctx, action, hash).about(&found.to_note())).await?;
         if action == REPORTED {
             self.usage.count(ctx, Counted::Rejection);
         }

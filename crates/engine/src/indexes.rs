@@ -1,7 +1,7 @@
-//! The search indexes of all workspaces: derived from the log, kept within one byte budget, least recently used out
-//! first. An index can be dropped at any time; the next search builds it again.
+//! The search indexes of all workspaces: true up to the position in the log that each has applied, kept within one byte
+//! budget, least recently used out first. An index can be dropped at any time; the next search builds it again.
 //!
-//! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it
+//! A call knows where the project's log ended when the call began; an index knows how far it
 //! has followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
 
 mod loading;
@@ -12,20 +12,19 @@ mod writing;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use loading::Refused;
 use lru::LruCache;
 use mnemon_core::{Clock, ProjectId, Seq, WorkspaceName};
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
 use parking_lot::Mutex;
+use slot::Offered;
+pub(crate) use slot::{Asked, Saved, Slot};
+pub(crate) use state::to_stored;
 use tokio::sync::Semaphore;
 
 use crate::bodies::Bodies;
 use crate::figures::{Count, IndexCounts, SnapshotCounts};
-use loading::Refused;
-use slot::Offered;
-
-pub(crate) use slot::{Asked, Saved, Slot};
-pub(crate) use state::to_stored;
 
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;

@@ -79,6 +79,15 @@ pub(crate) struct Integrations {
     pub(crate) allowances: Allowances,
     /// When an upstream was last asked for its tools, whatever the outcome.
     tried_at: Mutex<HashMap<(ProjectId, String), Timestamp>>,
+    /// The upstreams that did not answer when they were asked the last time.
+    silences: Mutex<HashMap<(ProjectId, String), Silence>>,
+}
+
+/// When an upstream did not tell its tools, and why, in the words callers see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silence {
+    pub at: Timestamp,
+    pub why: String,
 }
 
 impl Integrations {
@@ -92,7 +101,13 @@ impl Integrations {
         let IntegrationSettings { limits, allowances, key, previous_key } = settings;
         let gateway = Gateway::new(outgoing.clone(), limits);
         let sealer = Sealer::new(key, previous_key);
-        Self { store, clock, guard, gateway, outgoing, sealer, allowances, tried_at: Mutex::default() }
+        let (tried_at, silences) = (Mutex::default(), Mutex::default());
+        Self { store, clock, guard, gateway, outgoing, sealer, allowances, tried_at, silences }
+    }
+
+    /// Why an upstream did not answer when this node asked it the last time, if it did not.
+    pub(crate) fn silence(&self, project: ProjectId, name: &str) -> Option<Silence> {
+        self.silences.lock().get(&(project, name.to_owned())).cloned()
     }
 
     /// The outgoing client for this account and URL.
@@ -138,6 +153,8 @@ impl Integrations {
     /// Drops what is held for an integration that was changed or deleted.
     pub(crate) fn forget(&self, project: ProjectId, name: &str) {
         self.gateway.forget(project.to_bytes(), name);
-        self.tried_at.lock().remove(&(project, name.to_owned()));
+        let key = (project, name.to_owned());
+        self.tried_at.lock().remove(&key);
+        self.silences.lock().remove(&key);
     }
 }

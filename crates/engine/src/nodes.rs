@@ -43,7 +43,7 @@ impl Engine {
         self.presence.id()
     }
 
-    /// Tells of this node. How long storage takes is measured by a read that every engine answers alike.
+    /// Reports that this node is up. How long storage takes is measured by a read that every engine answers alike.
     pub(crate) async fn tell_of_node(&self) -> Result<(), StoreError> {
         let began = self.clock.now();
         self.store.list_accounts(None, 1).await?;

@@ -4,7 +4,7 @@ mod idempotency;
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, PlanLimits, ProjectId, Record, RecordId,
+    Audience, DepartmentId, Fact, FactKey, KeyId, MemberId, NewRecord, PlanLimits, ProjectId, Record, RecordId,
     SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo, plain_hash,
 };
 use mnemon_guard::Field;
@@ -85,6 +85,14 @@ struct Saving {
     redacted: usize,
 }
 
+impl Remember {
+    /// Where the text comes from, if it is for everybody in the project.
+    pub(crate) fn open_source(&self) -> Option<&str> {
+        let source = self.fact.source_id.as_deref().or(self.fact.source.as_deref());
+        source.filter(|_| self.scope == Scope::Shared)
+    }
+}
+
 impl ToolCall for Remember {
     const TOOL: Tool = Tool::Remember;
 }
@@ -99,7 +107,8 @@ impl Engine {
     ) -> Result<Remembered, CallError> {
         let draft = Draft::of(ctx, call)?;
         self.counts.redacted_secrets.add(draft.redacted as u64);
-        let is_cautioned = self.check_texts(ctx, texts(&draft.call)).instrument(span!("guard")).await?;
+        let checking = self.check_texts(ctx, draft.call.open_source(), texts(&draft.call));
+        let is_cautioned = checking.instrument(span!("guard")).await?;
         let (insert, saving) = self.to_insert(ctx, draft, is_cautioned)?;
         let stored = self.store.insert_with_standing(insert).instrument(span!("store")).await?;
         self.note_saved(ctx, saving, stored).await
@@ -210,7 +219,8 @@ impl Engine {
             CallError::Argument(text.to_owned())
         })?;
         let (id, created_at) = (None, ctx.now);
-        Ok(Written { id, author, department, audience, is_cautioned, created_at, refreshed_elsewhere_at: None })
+        let key = Some(ctx.credential.key);
+        Ok(Written { id, author, department, audience, is_cautioned, key, created_at, refreshed_elsewhere_at: None })
     }
 
     /// The record as storage takes it, whether it is saved or imported.
@@ -227,6 +237,7 @@ impl Engine {
             fact_key: call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id)),
             fact: call.fact,
             is_cautioned: by.is_cautioned,
+            key: by.key,
             created_at: by.created_at,
             refreshed_elsewhere_at: by.refreshed_elsewhere_at,
             embedding: to_stored(self.model, &embedding),
@@ -243,6 +254,8 @@ pub(crate) struct Written {
     pub(crate) department: Option<DepartmentId>,
     pub(crate) audience: Audience,
     pub(crate) is_cautioned: bool,
+    /// With which key it is saved.
+    pub(crate) key: Option<KeyId>,
     pub(crate) created_at: Timestamp,
     /// When it was last refreshed, if that was elsewhere.
     pub(crate) refreshed_elsewhere_at: Option<Timestamp>,

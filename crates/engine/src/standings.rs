@@ -2,13 +2,13 @@
 //! key and end, and follow the log; storage adds which sources were confirmed, because confirming what is known takes
 //! no place there.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use mnemon_core::{
-    Audience, ProjectId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceNo, confirms_hash, newest_visible_source,
-};
-use mnemon_store::{SourcePart, StoreError, WorkspaceRow};
+use mnemon_core::{Audience, ProjectId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceNo, confirms_hash};
+use mnemon_recall::{Standing, WorkspaceIndex};
+use mnemon_store::{Confirmation, StoreError, WorkspaceRow};
 
 use crate::Engine;
 use crate::indexes::Slot;
@@ -17,72 +17,140 @@ use crate::indexes::Slot;
 const FOLLOWED_AT_ONCE: usize = 8;
 
 /// A record without its text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Stood<'a> {
-    pub(crate) seq: Seq,
+    record: Standing<'a>,
     audience: Audience,
-    /// The number of its source among those of its workspace.
-    pub(crate) source_no: Option<u32>,
-    pub(crate) source_id: Option<&'a str>,
-    pub(crate) source_hash: Option<&'a str>,
-    pub(crate) fact_key: Option<&'a str>,
-    pub(crate) saved_at: Timestamp,
-    pub(crate) status: Status,
+    confirmed: &'a Confirmed<'a>,
 }
 
-impl Stood<'_> {
+impl<'a> Stood<'a> {
+    pub(crate) fn seq(&self) -> Seq {
+        Seq(self.record.seq())
+    }
+
+    /// Whether its status is that it is stale, which takes the least to tell.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.record.is_stale()
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.record {
+            record if record.is_stale() => Status::Stale,
+            record if record.is_disputed() => Status::Conflict,
+            record if self.confirmed.holds(record) => Status::Verified,
+            _ => Status::Unverified,
+        }
+    }
+
+    /// The number of its source among those of its workspace.
+    pub(crate) fn source_no(&self) -> Option<u32> {
+        self.record.source_no()
+    }
+
+    pub(crate) fn source_id(&self) -> Option<&'a str> {
+        self.record.source_id()
+    }
+
+    /// The number of its hash among those of its workspace.
+    pub(crate) fn source_hash_no(&self) -> Option<u32> {
+        self.record.source_hash_no()
+    }
+
+    pub(crate) fn source_hash(&self) -> Option<&'a str> {
+        self.record.source_hash()
+    }
+
+    pub(crate) fn fact_key(&self) -> Option<&'a str> {
+        self.record.fact_key()
+    }
+
+    pub(crate) fn saved_at(&self) -> Timestamp {
+        Timestamp::from_second(i64::from(self.record.updated_at())).unwrap_or(Timestamp::MIN)
+    }
+
     pub(crate) const fn scope(&self) -> Scope {
         self.audience.scope()
     }
 }
 
-/// What every audience knows of a project's sources. The parts of one source of a workspace are next to each other.
-pub(crate) struct SourceParts(Vec<SourcePart>);
+/// What every audience knows to be confirmed of a project's sources. Those of one source of a workspace are next to
+/// each other.
+pub(crate) struct Confirmations(Vec<Confirmation>);
 
-impl SourceParts {
+impl Confirmations {
     /// For questions to which verified and unverified records are the same.
     pub(crate) const fn unknown() -> Self {
         Self(Vec::new())
     }
 
-    pub(crate) fn by_source(&self) -> HashMap<(WorkspaceNo, &str), &[SourcePart]> {
-        let own = self.0.chunk_by(|a, b| (a.workspace_no, &a.source_id) == (b.workspace_no, &b.source_id));
-        own.map(|parts| ((parts[0].workspace_no, parts[0].source_id.as_str()), parts)).collect()
+    /// The latest of each source that the viewer knows, by workspace.
+    pub(crate) fn visible_to(&self, viewer: &Viewer) -> HashMap<WorkspaceNo, Vec<&Confirmation>> {
+        let mut visible: HashMap<WorkspaceNo, Vec<&Confirmation>> = HashMap::new();
+        let is_same =
+            |a: &Confirmation, b: &Confirmation| (a.workspace_no, &a.source_id) == (b.workspace_no, &b.source_id);
+        for of_source in self.0.chunk_by(is_same) {
+            let seen = of_source.iter().filter(|own| viewer.sees(&own.audience));
+            let Some(latest) = seen.max_by_key(|own| own.seq) else { continue };
+            visible.entry(latest.workspace_no).or_default().push(latest);
+        }
+        visible
+    }
+}
+
+/// The confirmed hashes of a workspace's sources, by number of source.
+struct Confirmed<'a>(Vec<Option<ConfirmedHash<'a>>>);
+
+#[derive(Clone)]
+struct ConfirmedHash<'a> {
+    hash: &'a str,
+    /// The number of the hash that was last compared, and whether it is this one. The records of a source have few
+    /// hashes, and numbers are compared in a tenth of the time.
+    compared: Cell<Option<(u32, bool)>>,
+}
+
+impl<'a> Confirmed<'a> {
+    fn of(index: &WorkspaceIndex, confirmed: &[&'a Confirmation]) -> Self {
+        let mut by_source = Vec::new();
+        for Confirmation { source_id, hash, .. } in confirmed {
+            let Some(source) = index.source_no(source_id).map(|source| source as usize) else { continue };
+            by_source.resize(by_source.len().max(source + 1), None);
+            by_source[source] = Some(ConfirmedHash { hash, compared: Cell::new(None) });
+        }
+        Self(by_source)
     }
 
-    /// The confirmed hashes that the viewer knows, by workspace.
-    fn confirmed(&self, viewer: &Viewer) -> HashMap<WorkspaceNo, Vec<(&str, String)>> {
-        let mut confirmed: HashMap<WorkspaceNo, Vec<(&str, String)>> = HashMap::new();
-        for ((no, source_id), parts) in self.by_source() {
-            if parts.iter().all(|part| part.state.confirmed_hash.is_none()) {
-                continue;
-            }
-            let state = newest_visible_source(viewer, parts.iter().map(|part| (&part.audience, &part.state)));
-            if let Some(hash) = state.confirmed_hash {
-                confirmed.entry(no).or_default().push((source_id, hash));
-            }
+    fn holds(&self, record: Standing<'_>) -> bool {
+        let known = record.source_no().and_then(|source| self.0.get(source as usize)?.as_ref());
+        let (Some(known), Some(number)) = (known, record.source_hash_no()) else { return false };
+        if let Some((compared, holds)) = known.compared.get()
+            && compared == number
+        {
+            return holds;
         }
-        confirmed
+        let holds = record.source_hash().is_some_and(|own| confirms_hash(known.hash, own));
+        known.compared.set(Some((number, holds)));
+        holds
     }
 }
 
 impl Engine {
-    pub(crate) async fn source_parts(&self, project: ProjectId) -> Result<SourceParts, StoreError> {
-        Ok(SourceParts(self.store.list_all_sources(project).await?))
+    pub(crate) async fn confirmations(&self, project: ProjectId) -> Result<Confirmations, StoreError> {
+        Ok(Confirmations(self.store.list_confirmations(project).await?))
     }
 
     /// Calls `each` for every active workspace, by name, with the records in it that the viewer sees, in no particular
-    /// order. The parts have to be read before: an index that is newer than they are says at most that a record is
-    /// stale by now.
+    /// order. The confirmations have to be read before: an index that is newer than they are says at most that a
+    /// record is stale by now.
     pub(crate) async fn each_workspace(
         &self,
         project: ProjectId,
         viewer: &Viewer,
         now: Timestamp,
-        parts: &SourceParts,
+        confirmations: &Confirmations,
         mut each: impl FnMut(&WorkspaceRow, &mut dyn Iterator<Item = Stood<'_>>),
     ) -> Result<Vec<WorkspaceRow>, StoreError> {
-        let mut confirmed = parts.confirmed(viewer);
+        let mut confirmed = confirmations.visible_to(viewer);
         let seq = self.store.last_seq(project).await?.unwrap_or_default();
         let rows = self.store.list_workspaces(project).await?;
         let followed = async |row: WorkspaceRow| {
@@ -108,31 +176,17 @@ impl Slot {
         &self,
         viewer: &Viewer,
         now: Timestamp,
-        confirmed: &[(&str, String)],
+        confirmed: &[&Confirmation],
         take: impl FnOnce(&mut dyn Iterator<Item = Stood<'_>>),
     ) {
         self.read(|index, audiences| {
             let visible: Vec<bool> = audiences.iter().map(|audience| viewer.sees(audience)).collect();
-            let confirmed: HashMap<u32, &str> =
-                confirmed.iter().filter_map(|(id, hash)| Some((index.source_no(id)?, hash.as_str()))).collect();
-            let is_confirmed = |source: Option<u32>, hash: Option<&str>| {
-                let known = source.and_then(|source| confirmed.get(&source));
-                known.zip(hash).is_some_and(|(known, own)| confirms_hash(known, own))
-            };
-            let mut records = index.standings(&visible, now.as_microsecond()).map(|record| Stood {
-                seq: Seq(record.seq),
-                audience: audiences[record.audience.0 as usize],
-                source_no: record.source_no,
-                source_id: record.source_id,
-                source_hash: record.source_hash,
-                fact_key: record.fact_key,
-                saved_at: Timestamp::from_second(i64::from(record.updated_at)).unwrap_or(Timestamp::MIN),
-                status: match record.is_stale {
-                    true => Status::Stale,
-                    false if record.is_disputed => Status::Conflict,
-                    false if is_confirmed(record.source_no, record.source_hash) => Status::Verified,
-                    false => Status::Unverified,
-                },
+            let (confirmed, standings) =
+                (Confirmed::of(index, confirmed), index.standings(visible, now.as_microsecond()));
+            let mut records = standings.records().map(|record| Stood {
+                record,
+                audience: audiences[record.audience().0 as usize],
+                confirmed: &confirmed,
             });
             take(&mut records);
         });

@@ -35,7 +35,7 @@ impl IdSource for SystemIds {
 
 /// What this machine is called, as far as it says so.
 pub(crate) fn machine_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = mnemon_platform::system::machine_name();
     let name: String = name.trim().chars().filter(|letter| letter.is_ascii_graphic()).take(64).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }

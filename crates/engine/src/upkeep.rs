@@ -15,7 +15,7 @@ use crate::seen::Due;
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
 /// A node that has not reported for a minute is shown as silent.
 const TELL_OF_NODE_EVERY: Duration = Duration::from_secs(15);
-/// An alert tells of an outage within 90 seconds. More often would keep the disk of an idle machine awake.
+/// An alert reports an outage within 90 seconds. More often would keep the disk of an idle machine awake.
 const TRY_STORAGE_EVERY: Duration = Duration::from_secs(10);
 const WRITE_FIGURES_EVERY: Duration = Duration::from_secs(5);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);

@@ -9,7 +9,7 @@ use mnemon_traces::span;
 use tracing::Instrument;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
-use crate::freshness::{Claim, Judged};
+use crate::freshness::{Claim, Judged, judge_by};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
 /// How many different hashes of one source are shown and compared.
@@ -57,19 +57,20 @@ impl Engine {
         let observed = validate.seen.map(|seen| Observation { source_id: source_id.clone(), seen: cleaned_seen(seen) });
         if let Some(observation) = &observed {
             // The next reader of the source sees all of it.
-            self.check_texts(ctx, texts(observation)).await?;
+            self.check_texts(ctx, None, texts(observation)).await?;
         }
-        let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());
-        let mut records = listing.instrument(span!("store")).await?;
+        let listing = self.store.list_with_standing(ctx.project(), &source_id, workspace.as_ref());
+        let (mut records, standing) = listing.instrument(span!("store")).await?;
         let observed = observed.map(|observation| compared(observation, &records));
         if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
-            let look = Look { by: Some(ctx.credential.member), at: ctx.now };
+            let (by, key) = (Some(ctx.credential.member), Some(ctx.credential.key));
+            let look = Look { by, key, at: ctx.now };
             let noting = self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look);
             noting.instrument(span!("store")).await?;
         }
         records.retain(|record| ctx.viewer().sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_summary).collect();
-        let judged = self.judge(ctx, &claims, observed.as_ref().as_slice()).await?;
+        let judged = judge_by(&standing, ctx.viewer(), ctx.now, &claims, observed.as_ref().as_slice());
         let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
         let current_source_hash = match observed.map(|observation| observation.seen) {
             Some(Seen::Hash(hash)) => Some(shown_hash(&hash).to_owned()),

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mnemon_core::Secret;
+use mnemon_platform::process::Family;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -20,7 +21,11 @@ use crate::scrub::Scrubber;
 use crate::{Limits, UpstreamError};
 
 /// What a command inherits from our environment: where programs and files are, and the language.
-const KEPT_VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"];
+const KEPT_VARIABLES: &[&str] = if cfg!(windows) {
+    &["PATH", "PATHEXT", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"]
+} else {
+    &["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"]
+};
 
 /// How much a command may print between two answers: notifications, questions and text for people.
 const NOISE_BYTES_MAX: usize = 4 << 20;
@@ -35,7 +40,7 @@ pub(crate) struct StdioWire {
     waiting: Waiting,
     has_ended: Arc<AtomicBool>,
     limits: Limits,
-    group: Group,
+    family: Arc<Family>,
     reader: tokio::task::JoinHandle<()>,
 }
 
@@ -52,11 +57,10 @@ impl StdioWire {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(kept_environment());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        // A process group of its own: what the command starts ends with it.
-        command.process_group(0);
         let failed = |error: std::io::Error| UpstreamError::NotStarted(format!("{program}: {error}"));
-        let mut child = command.spawn().map_err(failed)?;
-        let group = Group(child.id());
+        // What the command starts ends with it.
+        let (mut child, family) = Family::start(&mut command).map_err(failed)?;
+        let family = Arc::new(family);
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(UpstreamError::NotStarted(format!("{program}: no pipes")));
         };
@@ -69,9 +73,9 @@ impl StdioWire {
                 scrubber: Scrubber::new(secrets.iter().map(|secret| secret.expose().as_str())),
                 bytes_max: limits.answer_bytes_max + ENVELOPE_BYTES_MAX,
             };
-            let reader = tokio::spawn(reader.run(child, stdout));
+            let reader = tokio::spawn(reader.run(child, Arc::clone(&family), stdout));
             let input = tokio::sync::Mutex::new(Input { stdin, is_torn: false });
-            Self { input, waiting, has_ended, limits, group, reader }
+            Self { input, waiting, has_ended, limits, family, reader }
         }))
     }
 
@@ -118,7 +122,7 @@ impl StdioWire {
 impl Drop for StdioWire {
     fn drop(&mut self) {
         self.reader.abort();
-        self.group.kill();
+        self.family.kill();
     }
 }
 
@@ -140,19 +144,6 @@ impl Drop for Waiter {
     }
 }
 
-/// The command's process group.
-struct Group(Option<u32>);
-
-impl Group {
-    fn kill(&self) {
-        let pid = self.0.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
-        if let Some(pid) = pid {
-            // The group may be gone already; then there is nothing to do.
-            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-        }
-    }
-}
-
 /// Reads what the command prints until it ends, or prints more on one line than allowed.
 struct Reader {
     wire: std::sync::Weak<StdioWire>,
@@ -163,7 +154,7 @@ struct Reader {
 }
 
 impl Reader {
-    async fn run(self, child: Child, stdout: ChildStdout) {
+    async fn run(self, child: Child, family: Arc<Family>, stdout: ChildStdout) {
         let fault = self.read(stdout).await;
         self.has_ended.store(true, Ordering::Release);
         let waiting: Vec<_> = self.waiting.lock().drain().collect();
@@ -171,7 +162,7 @@ impl Reader {
             let _ = answered.send(Err(fault.clone()));
         }
         // Ends what is left of it: a command that prints too much, or that closed its output and lingers.
-        Group(child.id()).kill();
+        family.kill();
         drop(child);
     }
 
@@ -231,5 +222,5 @@ impl Reader {
 
 #[expect(clippy::disallowed_methods, reason = "handed on to a program, not read as a setting")]
 fn kept_environment() -> impl Iterator<Item = (&'static str, String)> {
-    KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
+    KEPT_VARIABLES.iter().filter_map(|&name| Some((name, std::env::var(name).ok()?)))
 }

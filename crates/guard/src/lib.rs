@@ -5,6 +5,7 @@
 //! [`redact`] replaces secrets by `[redacted:<kind>]`.
 
 mod asset;
+mod family;
 mod features;
 mod letters;
 mod lexicon;
@@ -20,6 +21,7 @@ pub mod training;
 mod verdict;
 
 pub use asset::AssetError;
+pub use family::Family;
 pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
 pub use redact::canary;
 pub use redact::{Redacted, redact, secret_kinds, secrets_in};
@@ -56,6 +58,12 @@ impl Guard {
         let Some(model) = &self.model else { return Verdict::Refuse };
         catch_unwind(AssertUnwindSafe(|| model.verdict(field, model.score(&field.as_read(text)))))
             .unwrap_or(Verdict::Refuse)
+    }
+
+    /// What a text that was found does, for the person who decides about it.
+    pub fn family(&self, field: Field, text: &str) -> Family {
+        let Some(model) = &self.model else { return Family::Unjudged };
+        catch_unwind(AssertUnwindSafe(|| model.family(&field.as_read(text)))).unwrap_or(Family::Unjudged)
     }
 
     /// As [`Guard::judge`], with score, thresholds and reasons; slower, and a panic is not caught.

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::asset::{AssetError, LANES, Row, Thresholds, Weights, scales};
+use crate::family::Family;
 use crate::features::{
     Anatomy, Grams, RULE_VALUE, Rules, Slot, TABLE_SLOTS, disguise_slots, dissect, gram_values, rule_name,
 };
@@ -148,6 +149,13 @@ impl Model {
         reasons.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         reasons.truncate(12);
         (score, reasons)
+    }
+
+    /// What the worst unit of a text does.
+    pub(crate) fn family(&self, text: &str) -> Family {
+        let plain = normalise(text);
+        let classes = self.worst_of(&plain).rules.classes();
+        Family::of(&plain.disguises, plain.frame, classes, &self.lexicon)
     }
 
     fn worst(&self, text: &str) -> Worst {

@@ -92,7 +92,7 @@ pub struct RecordLine {
 #[serde(deny_unknown_fields)]
 pub struct SourceLine {
     pub source_id: String,
-    /// Without it, the workspace of the importing key.
+    /// Without it, every workspace with records of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// Who knows it: `draft` (the exporter), `department` or `shared`.

@@ -24,9 +24,10 @@ impl Bits {
         Self { words }
     }
 
-    /// From a word for each 64 slots.
-    pub(crate) fn of_words(words: Vec<u64>) -> Self {
-        Self { words }
+    /// The slots whose value passes. Without branches: a processor can't guess which ones pass.
+    pub(crate) fn of<T>(values: &[T], passes: impl Fn(&T) -> bool) -> Self {
+        let word = |values: &[T]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(passes(value)));
+        Self { words: values.chunks(64).map(word).collect() }
     }
 
     #[inline]
@@ -135,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_is_in_is_met_once_in_each_direction(slots in prop::collection::btree_set(0_u32..300, 0..80), from in 0_u32..320) {
+        fn each_member_is_visited_once_in_each_direction(slots in prop::collection::btree_set(0_u32..300, 0..80), from in 0_u32..320) {
             let mut bits = Bits::default();
             slots.iter().for_each(|&slot| bits.set(slot, true));
             prop_assert_eq!(bits.len() as usize, slots.len());

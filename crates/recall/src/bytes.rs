@@ -2,9 +2,9 @@
 //! `snapshot.rs`.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use bytemuck::{Pod, Zeroable};
+use mnemon_platform::files;
 
 use crate::mapped_vec::MappedVec;
 
@@ -139,7 +139,7 @@ impl Entry {
         let mut done = 0;
         while done < self.len_bytes {
             let step = &mut buffer[..(self.len_bytes - done).min(STEP_BYTES) as usize];
-            if file.read_exact_at(step, self.offset + done).is_err() {
+            if files::read_exact_at(file, step, self.offset + done).is_err() {
                 return false;
             }
             hasher.update(step);
@@ -171,7 +171,7 @@ impl Source<'_> {
                 let there = start.and_then(|start| bytes.get(start..)?.get(..out.len()));
                 out.copy_from_slice(there.ok_or(SnapshotError::NotASnapshot)?);
             }
-            Self::File(file) => file.read_exact_at(out, offset).map_err(|_| SnapshotError::NotASnapshot)?,
+            Self::File(file) => files::read_exact_at(file, out, offset).map_err(|_| SnapshotError::NotASnapshot)?,
         }
         Ok(())
     }

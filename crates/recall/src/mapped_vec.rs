@@ -126,7 +126,7 @@ impl<T: Pod> Deref for MappedVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        #[expect(unsafe_code, reason = "so many items are there, and they live as long as this does")]
+        #[expect(unsafe_code, reason = "`len` items are there, and they live as long as this does")]
         unsafe {
             std::slice::from_raw_parts(self.items.as_ptr(), self.len)
         }
@@ -136,7 +136,7 @@ impl<T: Pod> Deref for MappedVec<T> {
 impl<T: Pod> DerefMut for MappedVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        #[expect(unsafe_code, reason = "so many items are there, and whoever changes them has this alone")]
+        #[expect(unsafe_code, reason = "`len` items are there, and `&mut self` lets nobody else see them")]
         unsafe {
             std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len)
         }
@@ -151,7 +151,7 @@ impl<T: Pod> FromIterator<T> for MappedVec<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::FileExt;
+    use mnemon_platform::files;
 
     use super::*;
 
@@ -161,7 +161,7 @@ mod tests {
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let kept: Vec<u32> = (0..1000).collect();
-        file.write_all_at(bytemuck::cast_slice(&kept), 4096).unwrap();
+        files::write_all_at(&file, bytemuck::cast_slice(&kept), 4096).unwrap();
         file.set_len(4096 + 4000 + 40).unwrap();
         let mut row = MappedVec::<u32>::map(&file, 4096, 1000, 40).unwrap();
         assert_eq!(*row, kept);

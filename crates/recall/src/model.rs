@@ -143,7 +143,7 @@ impl Model {
         Embedding::quantise(&self.encode_exact(text))
     }
 
-    /// Tells apart models whose vectors do not belong together.
+    /// Differs between models whose vectors can't be compared.
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
     }

@@ -220,7 +220,7 @@ impl Iterator for Iter<'_> {
 }
 
 impl Iter<'_> {
-    /// Calls `found` with the slot and the count of `next` and of everything behind it, up to a slot. Tells the first
+    /// Calls `found` with the slot and the count of `next` and of everything behind it, up to a slot. Returns the first
     /// posting from there on.
     #[inline(always)]
     pub(crate) fn each_before(

@@ -256,11 +256,15 @@ impl Records {
         Seen { members, records, slots: self.slots() }
     }
 
+    /// The same where few slots are asked about: no other record is looked at.
+    pub(crate) fn sight(&self, visible: &dyn Fn(AudienceNo) -> bool) -> impl Fn(u32) -> bool + '_ {
+        let (by_audience, records) = self.audiences.seen(visible);
+        let is_everyone = records as usize == self.len();
+        move |slot| is_everyone || by_audience[(self.standings[slot as usize] >> 1) as usize]
+    }
+
     fn of_audiences(&self, is_seen: &[bool]) -> Bits {
-        let is_member = |&standing: &u32| standing != VACANT && is_seen[(standing >> 1) as usize];
-        let word =
-            |standings: &[u32]| standings.iter().rev().fold(0, |word, one| word << 1 | u64::from(is_member(one)));
-        Bits::of_words(self.standings.chunks(64).map(word).collect())
+        Bits::of(&self.standings, |&standing| standing != VACANT && is_seen[(standing >> 1) as usize])
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
@@ -351,9 +355,7 @@ impl Records {
     }
 
     fn all_live(&self) -> Bits {
-        let word =
-            |standings: &[u32]| standings.iter().rev().fold(0, |word, &one| word << 1 | u64::from(one != VACANT));
-        Bits::of_words(self.standings.chunks(64).map(word).collect())
+        Bits::of(&self.standings, |&standing| standing != VACANT)
     }
 
     fn store_words(&mut self, words: &Words) -> u64 {

@@ -7,10 +7,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::thread;
 
 use bytemuck::{Pod, Zeroable};
+use mnemon_platform::files;
 
 use crate::bytes::{Entry, FORMAT, Part, Reader, SnapshotError, Source, Writer};
 use crate::index::WorkspaceIndex;
@@ -107,9 +107,9 @@ impl Image {
     /// Writes it to a new file, to be read by [`WorkspaceIndex::from_snapshot_file`].
     pub fn write_to(&self, file: &File) -> io::Result<()> {
         let (entries, end) = Entry::spread(self.parts(), self.start());
-        file.write_all_at(&self.beginning(&entries), 0)?;
+        files::write_all_at(file, &self.beginning(&entries), 0)?;
         for (entry, part) in entries.iter().zip(self.parts()) {
-            file.write_all_at(&part.bytes, entry.offset())?;
+            files::write_all_at(file, &part.bytes, entry.offset())?;
         }
         file.set_len(end)
     }

@@ -1,56 +1,112 @@
 //! Every record of a workspace that a caller sees, with what the index knows of its status: what counts and lists are
 //! made from. Whether a source was confirmed is not in the index; the caller adds it.
 
+use std::cell::OnceCell;
+
+use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::records::AudienceNo;
+use crate::truth::{Judge, Truth};
+
+/// The records of a workspace that somebody sees, at one moment. Nothing is computed before it is asked for: most
+/// counts need a small part of what is known.
+pub struct Standings<'a> {
+    index: &'a WorkspaceIndex,
+    judge: Judge<'a>,
+    visible: Vec<bool>,
+    /// By number of key.
+    disputed: OnceCell<Bits>,
+}
+
+impl Standings<'_> {
+    fn slots(&self) -> impl Iterator<Item = u32> {
+        let records = &self.index.records;
+        records.live_slots().filter(|slot| sees(&self.visible, records.facts(*slot).audience))
+    }
+
+    /// In no particular order.
+    pub fn records(&self) -> impl Iterator<Item = Standing<'_>> {
+        self.slots().map(|slot| Standing { all: self, slot })
+    }
+
+    fn disputed(&self) -> &Bits {
+        self.disputed.get_or_init(|| self.index.truth.disputed_keys(self.slots(), &self.judge))
+    }
+}
+
+fn sees(visible: &[bool], audience: AudienceNo) -> bool {
+    visible.get(audience.0 as usize).copied().unwrap_or(false)
+}
 
 /// A record without its text.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct Standing<'a> {
+    all: &'a Standings<'a>,
+    slot: u32,
+}
+
+impl<'a> Standing<'a> {
+    fn truth(self) -> &'a Truth {
+        &self.all.index.truth
+    }
+
     /// Its number in the change log.
-    pub seq: u64,
+    pub fn seq(self) -> u64 {
+        self.all.index.records.facts(self.slot).seq
+    }
+
     /// Who may see it.
-    pub audience: AudienceNo,
+    pub fn audience(self) -> AudienceNo {
+        self.all.index.records.facts(self.slot).audience
+    }
+
     /// The number of its source within the index: below [`WorkspaceIndex::sources`]' length.
-    pub source_no: Option<u32>,
+    pub fn source_no(self) -> Option<u32> {
+        self.truth().source_number_of(self.slot)
+    }
+
     /// The source it was taken from.
-    pub source_id: Option<&'a str>,
+    pub fn source_id(self) -> Option<&'a str> {
+        self.source_no().map(|number| self.truth().source_text(number))
+    }
+
+    /// The number of its source's state within the index: records with the same one have the same.
+    pub fn source_hash_no(self) -> Option<u32> {
+        self.truth().hash_number_of(self.slot)
+    }
+
     /// The state of the source it was taken from.
-    pub source_hash: Option<&'a str>,
+    pub fn source_hash(self) -> Option<&'a str> {
+        self.source_hash_no().map(|number| self.truth().hash_text(number))
+    }
+
     /// Its key, if a caller chose it.
-    pub fact_key: Option<&'a str>,
+    pub fn fact_key(self) -> Option<&'a str> {
+        self.truth().key_of(self.slot).map(|number| self.truth().key_text(number))
+    }
+
     /// When it was last saved, in seconds since 1970.
-    pub updated_at: u32,
+    pub fn updated_at(self) -> u32 {
+        self.truth().updated_at(self.slot)
+    }
+
     /// Whether its time has passed, or its source has changed or is gone.
-    pub is_stale: bool,
+    pub fn is_stale(self) -> bool {
+        self.all.judge.is_stale(self.slot)
+    }
+
     /// Whether it is not stale, and neither is another record that says something else under its key.
-    pub is_disputed: bool,
+    pub fn is_disputed(self) -> bool {
+        let key = self.truth().key_of(self.slot);
+        !self.is_stale() && key.is_some_and(|key| self.all.disputed().contains(key))
+    }
 }
 
 impl WorkspaceIndex {
-    /// The records of the audiences that `visible` has a `true` for, in no particular order. `now` is in microseconds
-    /// since 1970.
-    pub fn standings(&self, visible: &[bool], now: i64) -> impl Iterator<Item = Standing<'_>> {
-        let is_visible = |audience: AudienceNo| visible.get(audience.0 as usize).copied().unwrap_or(false);
-        let judge = self.truth.judge(&is_visible, now);
-        let seen: Vec<u32> =
-            self.records.live_slots().filter(|slot| is_visible(self.records.facts(*slot).audience)).collect();
-        let disputed = self.truth.disputed_keys(seen.iter().copied(), &judge);
-        seen.into_iter().map(move |slot| {
-            let (facts, claim) = (self.records.facts(slot), self.truth.claim(slot));
-            let is_stale = judge.is_stale(slot);
-            Standing {
-                seq: facts.seq,
-                audience: facts.audience,
-                source_no: self.truth.source_number_of(slot),
-                source_id: claim.source_id,
-                source_hash: claim.source_hash,
-                fact_key: claim.fact_key,
-                updated_at: claim.updated_at,
-                is_stale,
-                is_disputed: !is_stale && self.truth.key_of(slot).is_some_and(|key| disputed.contains(key)),
-            }
-        })
+    /// The records of the audiences that `visible` has a `true` for. `now` is in microseconds since 1970.
+    pub fn standings(&self, visible: Vec<bool>, now: i64) -> Standings<'_> {
+        let judge = self.truth.judge(&|audience| sees(&visible, audience), now);
+        Standings { index: self, judge, visible, disputed: OnceCell::new() }
     }
 
     /// The number of a source that was ever named.
@@ -79,16 +135,16 @@ mod tests {
         index.add(NewDoc { source_id: Some("page"), source_hash: Some("old"), ..keyed(4, 0, 12) });
         index.add(NewDoc::new(5, "no key"));
         index.sight("page", None, Some("new"), 6);
-        let disputed = |visible: &[bool]| {
+        let seqs = |visible: [bool; 2], fits: fn(Standing<'_>) -> bool| {
+            let standings = index.standings(visible.to_vec(), 0);
             let mut seqs: Vec<u64> =
-                index.standings(visible, 0).filter(|record| record.is_disputed).map(|record| record.seq).collect();
+                standings.records().filter(|record| fits(*record)).map(|record| record.seq()).collect();
             seqs.sort_unstable();
             seqs
         };
-        assert!(disputed(&[true, false]).is_empty(), "they say the same, and the stale one disputes nothing");
-        assert_eq!(disputed(&[true, true]), [1, 2, 3]);
-        let mut stale: Vec<u64> = index.standings(&[true, true], 0).filter(|r| r.is_stale).map(|r| r.seq).collect();
-        stale.sort_unstable();
-        assert_eq!(stale, [4]);
+        let disputed = |visible| seqs(visible, |record| record.is_disputed());
+        assert!(disputed([true, false]).is_empty(), "they say the same, and the stale one disputes nothing");
+        assert_eq!(disputed([true, true]), [1, 2, 3]);
+        assert_eq!(seqs([true, true], |record| record.is_stale()), [4]);
     }
 }

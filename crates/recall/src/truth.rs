@@ -226,6 +226,28 @@ impl Truth {
         Some(self.source_of.get(slot)).filter(|&source| source != NONE)
     }
 
+    /// The number of the state of its source, if it names one.
+    pub(crate) fn hash_number_of(&self, slot: u32) -> Option<u32> {
+        Some(self.hash_of.get(slot)).filter(|&hash| hash != NONE)
+    }
+
+    pub(crate) fn source_text(&self, number: u32) -> &str {
+        self.sources.text(number)
+    }
+
+    pub(crate) fn hash_text(&self, number: u32) -> &str {
+        self.hashes.text(number)
+    }
+
+    pub(crate) fn key_text(&self, number: u32) -> &str {
+        self.keys.text(number)
+    }
+
+    /// When it was last saved, in seconds since 1970.
+    pub(crate) fn updated_at(&self, slot: u32) -> u32 {
+        self.updated_at[slot as usize]
+    }
+
     /// When what a record says happened, else when it was last saved; in seconds since 1970.
     pub(crate) fn time_of(&self, slot: u32) -> i64 {
         self.times[slot as usize]
@@ -410,14 +432,11 @@ impl Judge<'_> {
             [(&truth.keys, &truth.key_of, filter.fact_key), (&truth.sources, &truth.source_of, filter.source_id)]
         {
             let Some(wanted) = wanted else { continue };
-            let mut having = Bits::empty(slots);
-            if let Some(number) = texts.find(wanted) {
-                column.each(number, |slot| having.set(slot, true));
-            }
-            admitted.keep_only(&having);
+            let having = texts.find(wanted).map(|wanted| column.having(|number| number == wanted));
+            admitted.keep_only(&having.unwrap_or_default());
         }
         if !filter.tags.is_empty() {
-            self.keep_tagged(&mut admitted, filter.tags);
+            admitted.keep_only(&self.tagged(filter.tags));
         }
         if let Some(slots_of) = filter.slots {
             let mut asked = Bits::empty(slots);
@@ -426,28 +445,25 @@ impl Judge<'_> {
         }
         if filter.since.is_some() || filter.until.is_some() {
             let (since, until) = (filter.since.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
-            let is_outside = |&(_, &at): &(u32, &i64)| !(since..=until).contains(&at);
-            (0..).zip(&*truth.times).filter(is_outside).for_each(|(slot, _)| admitted.set(slot, false));
+            admitted.keep_only(&Bits::of(&truth.times, |at| (since..=until).contains(at)));
         }
         admitted
     }
 }
 
 impl Judge<'_> {
-    /// Keeps the records that have all of these tags.
-    fn keep_tagged(&self, admitted: &mut Bits, wanted: &[String]) {
+    /// The records that have all of these tags.
+    fn tagged(&self, wanted: &[String]) -> Bits {
         let truth = self.truth;
         let has_all = |set: u32| {
             let own = truth.tag_sets.text(set);
             wanted.iter().all(|tag| own.split('\n').any(|known| known == tag))
         };
-        let mut sets = Bits::empty(truth.tag_sets.len());
-        (0..truth.tag_sets.len() as u32).filter(|&set| has_all(set)).for_each(|set| sets.set(set, true));
-        let untagged = |slot: &u32| {
-            let set = truth.tags_of.get(*slot);
-            set == NONE || !sets.contains(set)
-        };
-        (0..truth.slots() as u32).filter(untagged).for_each(|slot| admitted.set(slot, false));
+        // The last is for records without tags: asking for those first would be a branch that no processor guesses.
+        let mut admits: Vec<bool> = (0..truth.tag_sets.len() as u32).map(has_all).collect();
+        admits.push(false);
+        let last = admits.len() - 1;
+        truth.tags_of.having(|set| admits[(set as usize).min(last)])
     }
 }
 

@@ -126,7 +126,7 @@ fn a_file_that_was_cut_short_is_refused() {
 }
 
 #[test]
-fn whoever_has_gone_leaves_no_word_in_a_snapshot() {
+fn a_record_that_is_gone_leaves_no_word_in_a_snapshot() {
     let mut index = index();
     let gone = RECORDS + 50;
     index.add(NewDoc {

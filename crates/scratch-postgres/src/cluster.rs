@@ -25,6 +25,8 @@ pub struct ClusterOptions {
     pub is_on_loopback: bool,
     /// The certificate for TLS; without one, the server offers none.
     pub certificate: Option<ServerCertificate>,
+    /// Where its directory is made, if not among the other temporary ones.
+    pub parent: Option<PathBuf>,
     /// Further settings, as in `postgresql.conf`.
     pub settings: Vec<(String, String)>,
 }
@@ -52,7 +54,8 @@ impl Cluster {
     /// Creates and starts a cluster.
     pub fn start(options: ClusterOptions) -> io::Result<Self> {
         let user = ServerUser::find()?;
-        let folder = tempfile::Builder::new().prefix("mnemon-pg-").tempdir()?;
+        let parent = options.parent.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = tempfile::Builder::new().prefix("mnemon-pg-").tempdir_in(parent)?;
         user.own(folder.path())?;
         init(folder.path(), user)?;
         let cluster = Self { folder, user, options };
@@ -107,9 +110,14 @@ impl Cluster {
 
     /// Starts a statement as the superuser in its own session, and leaves it running.
     pub fn session(&self, database: &str, statement: &str) -> io::Result<std::process::Child> {
+        self.session_of("postgres", database, statement)
+    }
+
+    /// The same as somebody else.
+    pub fn session_of(&self, role: &str, database: &str, statement: &str) -> io::Result<std::process::Child> {
         let mut psql = self.user.command(&find_program("psql")?);
-        psql.args(["-X", "-q", "-U", "postgres", "-d", database]).args(at(self.folder.path()));
-        psql.arg("-c").arg(statement).stdin(Stdio::null()).stdout(Stdio::null()).spawn()
+        psql.args(["-X", "-q", "-U", role, "-d", database]).args(at(self.folder.path()));
+        psql.arg("-c").arg(statement).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
     /// Promotes a standby to primary.

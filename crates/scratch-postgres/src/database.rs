@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::cluster::{self, ClusterOptions};
-use crate::programs::{ServerUser, find_program};
+use crate::programs::{ServerUser, chosen, find_program};
 
 /// Stops the cluster once the file `users` was without holders for a while. A separate process, because the first user
 /// of the cluster is seldom the last.
@@ -122,7 +122,10 @@ fn shared() -> io::Result<&'static Shared> {
 /// Joins the cluster, and starts it if none is running.
 fn join() -> io::Result<Shared> {
     let user = ServerUser::find()?;
-    let folder = std::env::temp_dir().join(format!("mnemon-test-postgres-{}", rustix::process::getuid().as_raw()));
+    // One per version: a directory of another version can't be opened.
+    let version = chosen().map(|version| format!("-{:016x}", hash_of(&version))).unwrap_or_default();
+    let owner = rustix::process::getuid().as_raw();
+    let folder = std::env::temp_dir().join(format!("mnemon-test-postgres-{owner}{version}"));
     fs::create_dir_all(&folder)?;
     user.own(&folder)?;
     // All users share this lock; getting it exclusively means that there are none.
@@ -142,6 +145,13 @@ fn join() -> io::Result<Shared> {
         std::thread::spawn(move || keeper.wait());
     }
     Ok(Shared { folder, user, _users: users })
+}
+
+/// A short name for a path, the same in every process.
+fn hash_of(path: &std::path::Path) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(path, &mut hasher);
+    std::hash::Hasher::finish(&hasher)
 }
 
 /// The same command, run as the server's user.

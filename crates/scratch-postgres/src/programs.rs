@@ -8,8 +8,16 @@ use std::process::{Command, Output};
 /// Debian keeps the server's programs out of PATH, in one directory per version.
 const FOLDERS: [&str; 3] = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql"];
 
-/// The newest installed program with this name, for example `postgres` or `psql`.
+/// A directory with another version's `bin`, whose programs are preferred.
+const CHOICE: &str = "MNEMON_TEST_POSTGRES";
+
+/// The newest installed program with this name, for example `postgres` or `psql`, unless a version was chosen that has
+/// it. Some packages have the server alone; older clients get along with it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
+    let chosen = chosen().map(|version| version.join("bin").join(name));
+    if let Some(program) = chosen.filter(|program| program.exists()) {
+        return Ok(program);
+    }
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for folder in FOLDERS {
         let own = Path::new(folder).join("bin").join(name);
@@ -29,6 +37,11 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
             format!("{name} is not installed; on Debian: apt-get install postgresql"),
         )
     })
+}
+
+/// The version that was chosen.
+pub(crate) fn chosen() -> Option<PathBuf> {
+    std::env::var_os(CHOICE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
 /// The user that the server runs as: it refuses to run as root.

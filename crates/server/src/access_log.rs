@@ -90,7 +90,7 @@ impl Asked {
 }
 
 impl Asked {
-    /// Tells the request's span what became of it: the same as the access log.
+    /// Records on the request's span what became of it: the same as the access log.
     pub(crate) fn tell(&self, span: &Span, response: &Response, notes: &Notes) {
         if span.is_disabled() {
             return;

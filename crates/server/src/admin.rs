@@ -30,6 +30,11 @@ mod sources;
 mod workspaces;
 
 pub(crate) use audit::audit_csv;
+pub(crate) use exporting::{stream as stream_export, wanted as wanted_export};
+pub(crate) use importing::{Unreadable, take as take_import};
+pub(crate) use records::read_several;
+pub(crate) use show::link as link_of;
+pub(crate) use show::overview::undo as undo_of;
 
 pub use self::openapi::document as openapi_document;
 
@@ -67,6 +72,7 @@ fn routes() -> Vec<Route> {
         bare("PATCH", "/accounts/{account}/departments/{department}", patch(departments::change)),
         bare("DELETE", "/accounts/{account}/departments/{department}", delete(departments::remove)),
         bare("POST", "/accounts/{account}/members", post(members::create)),
+        bare("POST", "/accounts/{account}/invitations", post(members::invite)),
         bare("GET", "/accounts/{account}/members", get(members::list)).weighing(Weight::LIST),
         bare("GET", "/accounts/{account}/members/{member}", get(members::show)),
         bare("PATCH", "/accounts/{account}/members/{member}", patch(members::change)),
@@ -80,6 +86,8 @@ fn routes() -> Vec<Route> {
         route("GET", "/projects/{project}/usage", get(projects::usage)).weighing(Weight::LIST),
         bare("POST", "/projects/{project}/keys", post(keys::create)),
         bare("GET", "/projects/{project}/keys", get(keys::list)).weighing(Weight::LIST),
+        bare("POST", "/projects/{project}/links", post(keys::create_link)),
+        bare("PATCH", "/keys/{key}", patch(keys::change)),
         bare("DELETE", "/keys/{key}", delete(keys::revoke)),
         bare("GET", "/me", get(me::show)),
         bare("GET", "/me/keys", get(keys::own)).weighing(Weight::LIST),
@@ -92,6 +100,8 @@ fn routes() -> Vec<Route> {
         bare("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)).writes(),
         bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)).writes(),
         route("GET", "/projects/{project}/records", get(records::list)).weighing(Weight::PAGE).reads(),
+        bare("GET", "/projects/{project}/overview", get(records::overview)).weighing(Weight::LIST).reads(),
+        bare("POST", "/projects/{project}/records/several", post(records::several)).weighing(Weight::LIST).writes(),
         bare("GET", "/projects/{project}/standing", get(records::standing)).weighing(Weight::LIST).reads(),
         route("GET", "/projects/{project}/export", get(exporting::export)).weighing(Weight::EXPORT).reads(),
         route("POST", "/projects/{project}/import", post(importing::import)).weighing(Weight::IMPORT).writes(),

@@ -14,18 +14,25 @@ mod cookies;
 mod diff;
 mod flash;
 mod guard;
+mod hand_over;
 mod integrations;
+mod invite;
 mod keys;
+mod link;
 mod memory;
+mod moving;
 mod operator;
+mod overview;
 mod page;
 mod parts;
 mod people;
+mod projects;
 mod query;
 mod record;
 mod record_row;
 mod reply;
 mod sessions;
+mod several;
 mod shell;
 mod sign_in;
 mod sources;
@@ -37,6 +44,7 @@ mod write;
 pub(crate) use sign_in::to_console;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post};
 
 use crate::http::App;
@@ -52,8 +60,11 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/sign-in", post(sign_in::submit)),
         route("POST", "/console/sign-out", post(sign_in::leave)),
         route("POST", "/console/theme", post(sign_in::choose_theme)),
+        route("GET", "/console/overview", get(overview::show)).reads(),
         route("GET", "/console/memory", get(memory::show)).reads(),
         route("POST", "/console/records", post(write::add)).writes(),
+        route("POST", "/console/records/several", post(several::change)).writes(),
+        route("POST", "/console/records/several/undo", post(several::undo)).writes(),
         route("POST", "/console/records/restore", post(record::restore)).writes(),
         route("GET", "/console/records/{record}", get(record::show)).reads(),
         route("POST", "/console/records/{record}/forget", post(record::forget)).writes(),
@@ -70,17 +81,33 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/workspaces/restore", post(workspaces::restore)).writes(),
         route("GET", "/console/keys", get(keys::list)),
         route("POST", "/console/keys", post(keys::create)),
+        route("POST", "/console/keys/{key}", post(keys::change)),
         route("POST", "/console/keys/{key}/revoke", post(keys::revoke)),
         route("GET", "/console/connections", get(connections::list)),
         route("POST", "/console/connections/{connection}/end", post(connections::end)),
         route("POST", "/console/connections/browsers/{console_session}/end", post(connections::end_browser)),
         route("GET", "/console/people", get(people::list)),
         route("POST", "/console/people", post(people::add)),
+        route("POST", "/console/people/invite", post(invite::invite)),
         route("POST", "/console/people/{member}", post(people::change)),
         route("POST", "/console/people/{member}/remove", post(people::remove)),
         route("POST", "/console/departments", post(people::add_department)),
         route("POST", "/console/departments/{department}", post(people::change_department)),
         route("POST", "/console/departments/{department}/remove", post(people::remove_department)),
+        route("GET", "/console/link/{code}", get(link::show)),
+        route("POST", "/console/link/{code}", post(link::open)),
+        route("GET", "/console/moving", get(moving::show)).reads(),
+        route("GET", "/console/moving/export", get(moving::export)).reads(),
+        route(
+            "POST",
+            "/console/moving/import",
+            post(moving::import).layer(DefaultBodyLimit::max(moving::FILE_BYTES_MAX)),
+        )
+        .writes(),
+        route("GET", "/console/projects", get(projects::list)),
+        route("POST", "/console/projects", post(projects::create)),
+        route("POST", "/console/projects/key", post(projects::create_key)),
+        route("POST", "/console/projects/switch", post(projects::switch)),
         route("GET", "/console/integrations", get(integrations::list)),
         route("POST", "/console/integrations", post(integrations::add)),
         route("POST", "/console/integrations/names", post(integrations::name_tools)),

@@ -92,7 +92,7 @@ impl App {
         self
     }
 
-    /// Shows how many of these seats are taken.
+    /// Shows how many of these connections are open.
     #[must_use]
     pub fn with_connection_limit(mut self, connection_limit: ConnectionLimit) -> Self {
         self.shared_mut().connection_limit = Some(connection_limit);

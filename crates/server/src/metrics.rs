@@ -6,6 +6,7 @@
 
 mod counted;
 pub(crate) mod figures;
+#[cfg(target_os = "linux")]
 mod process;
 
 use axum::extract::{Request, State};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mnemon_core::{Access, AccountId, Audience, CredentialHash, PlanName, Role, Subscription};
-use mnemon_store::{Credential, NewKey};
+use mnemon_store::{Credential, KeyChange, KeyLink, NewKey, NewLink, OpenedLink};
 use uuid::Uuid;
 
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
@@ -13,7 +13,7 @@ pub(super) async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<
     presented.map(|presented| presented.credential)
 }
 
-/// A credential tells all that follows from it, and how far the log has come.
+/// A credential brings all that follows from it, and how far the log has come.
 pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -45,6 +45,80 @@ pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
         let presented = house.store.find_credential(&key.hash).await.expect("storage works").expect("there");
         assert_eq!(presented.seq, seq, "never behind an answered save");
     }
+}
+
+/// A link leads to its key. It is opened once, before its end, and then a secret leads to the key.
+pub async fn a_link_gives_its_key_a_secret_once(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let store = &house.store;
+    let ben = new_member(house.account, "Ben", Role::Member, None);
+    let of = |name: &str| NewLink { hash: CredentialHash::of(name), ends_at: at(100) };
+    let invited = NewKey { link: Some(of("a link")), ..new_key(house.project, ben.id) };
+    let audits = vec![audit(house.account, 0, "member.create"), audit(house.account, 0, "key.create")];
+    store.insert_member_with_key(ben.clone(), invited.clone(), audits).await.expect("storage works");
+    let found = async |name: &str| {
+        let found = store.find_key_by_link(&CredentialHash::of(name)).await.expect("storage works");
+        found.map(|key| (key.id, key.link))
+    };
+    let waiting = Some((invited.id, Some(KeyLink { ends_at: at(100), opened_at: None })));
+    assert_eq!((found("a link").await, found("another").await), (waiting, None));
+    let open = |secret: &str, moment: i64| OpenedLink {
+        key: invited.id,
+        account: house.account,
+        hash: CredentialHash::of(secret),
+        hint: "cret".to_owned(),
+        at: at(moment),
+    };
+    let open = async |secret: &str, moment: i64| {
+        store.open_link(open(secret, moment), audit(house.account, moment, "key.open")).await
+    };
+    assert_eq!(open("late", 100).await, Ok(false));
+    assert_eq!(open("secret", 99).await, Ok(true));
+    assert_eq!(open("second", 99).await, Ok(false));
+    assert_eq!(present(&house, &CredentialHash::of("second")).await, None);
+    let credential = present(&house, &CredentialHash::of("secret")).await.expect("it leads to the key");
+    assert_eq!((credential.key, credential.member), (invited.id, ben.id));
+    assert_eq!(store.find_key_hash(invited.id).await, Ok(Some(CredentialHash::of("secret"))));
+    let opened = Some((invited.id, Some(KeyLink { ends_at: at(100), opened_at: Some(at(99)) })));
+    assert_eq!(found("a link").await, opened);
+    let withdrawn = NewKey { link: Some(of("a withdrawn link")), ..new_key(house.project, ben.id) };
+    store.insert_key(withdrawn.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
+    let revoked = store.revoke_key(withdrawn.id, at(1), audit(house.account, 1, "key.revoke")).await;
+    let of_withdrawn = OpenedLink {
+        key: withdrawn.id,
+        account: house.account,
+        hash: CredentialHash::of("third"),
+        hint: "hird".to_owned(),
+        at: at(2),
+    };
+    let opened = store.open_link(of_withdrawn, audit(house.account, 2, "key.open")).await;
+    assert_eq!((revoked, opened), (Ok(true), Ok(false)));
+}
+
+/// What is changed of a key holds at once; a revoked one stays as it is.
+pub async fn a_key_is_changed_until_it_is_revoked(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let change = |label: &str| KeyChange {
+        id: house.key,
+        account: house.account,
+        label: Some(label.to_owned()),
+        access: Access::Read,
+        expires_at: Some(at(800)),
+        workspace: Some(workspace("team")),
+    };
+    assert_eq!(present(&house, &house.key_hash).await.expect("there").access, Access::Write);
+    let changed = house.store.update_key(change("desk"), audit(house.account, 1, "key.change")).await;
+    assert_eq!(changed, Ok(true));
+    let found = present(&house, &house.key_hash).await.expect("there");
+    let expected = (Access::Read, Some(at(800)), Some(workspace("team")));
+    assert_eq!((found.access, found.expires_at, found.workspace.clone()), expected);
+    house.store.revoke_key(house.key, at(2), audit(house.account, 2, "key.revoke")).await.expect("storage works");
+    let changed = house.store.update_key(change("attic"), audit(house.account, 3, "key.change")).await;
+    assert_eq!(changed, Ok(false));
+    let key = house.store.find_key(house.key).await.expect("storage works").expect("there");
+    assert_eq!(key.label.as_deref(), Some("desk"));
 }
 
 /// A member's keys are listed across projects, oldest first, with who made each.

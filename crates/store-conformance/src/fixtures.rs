@@ -109,6 +109,7 @@ pub fn audit(account: AccountId, second: i64, action: &'static str) -> AuditEntr
         subject: "a story".to_owned(),
         actor_name: None,
         subject_name: None,
+        key: None,
     }
 }
 
@@ -197,6 +198,7 @@ impl House {
             fact_key: FactKey::made(content, id),
             fact: Fact::new(content),
             is_cautioned: false,
+            key: None,
             created_at: at(10),
             refreshed_elsewhere_at: None,
             embedding: Vec::new(),
@@ -229,7 +231,7 @@ impl House {
         self.save_numbered(record).await.0
     }
 
-    /// Saves what must be new, and tells the workspace's number too.
+    /// Saves what must be new, and returns the workspace's number too.
     pub async fn save_numbered(&self, record: NewRecord) -> (Seq, WorkspaceNo) {
         match self.insert(record).await {
             Inserted::New { seq, workspace_no, .. } => (seq, workspace_no),
@@ -247,7 +249,12 @@ impl House {
         let (name, observation) = (name.map(workspace), Observation { source_id: source_id.to_owned(), seen });
         let observed = self
             .store
-            .observe_source(self.project, name.as_ref(), observation, Look { by: Some(self.ana), at: at(second) })
+            .observe_source(
+                self.project,
+                name.as_ref(),
+                observation,
+                Look { by: Some(self.ana), key: None, at: at(second) },
+            )
             .await;
         observed.expect("storage works")
     }
@@ -327,5 +334,6 @@ pub fn new_key(project: ProjectId, member: MemberId) -> NewKey {
         created_by: None,
         workspace: None,
         hint: None,
+        link: None,
     }
 }

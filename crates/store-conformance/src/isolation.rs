@@ -87,7 +87,10 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
     for name in [None, Some(&WorkspaceName::default())] {
         let observation = Observation { source_id: "page".to_owned(), seen: Seen::Hash("h".to_owned()) };
         assert!(
-            store.observe_source(nowhere, name, observation, mnemon_store::Look { by: None, at: at(1) }).await.is_err()
+            store
+                .observe_source(nowhere, name, observation, mnemon_store::Look { by: None, key: None, at: at(1) })
+                .await
+                .is_err()
         );
     }
     assert_eq!(store.forget(nowhere, &[Seq(1)], audit(house.account, 1, "record.forget")).await, Ok(Vec::new()));

@@ -28,6 +28,7 @@ mod retention;
 mod sessions;
 mod sources;
 mod superseding;
+mod trail;
 mod walls;
 
 pub use audit::*;
@@ -52,6 +53,7 @@ pub use retention::*;
 pub use sessions::*;
 pub use sources::*;
 pub use superseding::*;
+pub use trail::*;
 pub use walls::*;
 
 /// Declares one test per story, each with an engine of its own.
@@ -72,7 +74,7 @@ macro_rules! conformance {
             a_duplicate_brings_given_values_up_to_date
             a_forgotten_record_is_no_duplicate
             a_full_project_takes_duplicates_and_nothing_else
-            a_project_has_so_many_workspaces
+            a_project_has_a_limit_of_workspaces
             concurrent_saves_never_exceed_the_limit
             a_record_takes_the_place_of_others
             a_key_is_replaced_within_sight
@@ -82,6 +84,7 @@ macro_rules! conformance {
             a_repeated_replace_changes_nothing
             concurrent_replaces_leave_one_winner
             records_are_listed_by_source
+            records_that_say_the_same_are_found_in_every_workspace
             records_are_listed_by_given_fact_key
             forgetting_takes_what_is_alive
             a_living_record_has_a_place
@@ -118,10 +121,16 @@ macro_rules! conformance {
             a_restored_record_keeps_what_was_known_of_its_source
             the_latest_life_knows_best
             what_is_known_of_sources_ends_with_its_workspace
+            a_record_tells_with_which_keys_it_was_saved_and_what_happened_to_it
+            a_look_is_kept_if_it_saw_something_else_and_the_latest_twenty_stay
+            what_was_forgotten_is_listed_by_when_it_was
+            tags_are_changed_without_another_text
             nothing_is_taken_over_into_a_workspace_that_is_not_living
             the_first_account_comes_whole_or_not_at_all
             a_credential_tells_all_that_follows
             the_keys_in_a_members_name_are_listed_with_their_maker
+            a_link_gives_its_key_a_secret_once
+            a_key_is_changed_until_it_is_revoked
             a_change_to_a_credential_shows_at_once
             a_revocation_is_seen_by_all_who_ask_after_it
             a_viewer_has_its_place_in_the_tree
@@ -157,7 +166,7 @@ macro_rules! conformance {
             workspaces_and_sizes_are_told_by_audience
             a_purged_record_is_gone
             a_purge_makes_room_once
-            a_project_keeps_so_many_forgotten_records
+            a_project_keeps_a_limit_of_forgotten_records
             what_ended_long_ago_goes_in_pieces
             following_while_records_are_purged_converges
             the_newest_snapshot_stays
@@ -174,6 +183,7 @@ macro_rules! conformance {
             connections_are_listed_with_their_last_use
             ended_connections_and_unused_clients_go
             a_console_session_leads_to_its_key_until_it_ends
+            a_console_session_goes_on_with_another_key
             open_console_sessions_are_listed_and_ended
             nodes_are_listed_while_they_tell_of_themselves
             an_integration_is_kept_changed_and_removed

@@ -241,7 +241,7 @@ pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
     house.save(shared.clone()).await;
     house.save(NewRecord { audience: Audience::Author(house.ana), ..draft }).await;
     house.delete_workspace("over", 20).await;
-    let (_, no) = house.save_numbered(over(house.record("anew"))).await;
+    let (_, no) = house.save_numbered(over(house.record("newly"))).await;
     let back = house.restore(shared.id, 0, 30).await.expect("it comes back");
     house.forget(&[back.seq], 40).await;
     for rows_max in [1, 2, 100] {
@@ -291,7 +291,7 @@ pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     let late = bare("seven", "stranger");
     let id = late.id;
     let (place, _) = house.save_numbered(late).await;
-    assert_eq!(told(tail(Seq(9)).await), std::slice::from_ref(&stranger), "whoever learns of the record");
+    assert_eq!(told(tail(Seq(9)).await), std::slice::from_ref(&stranger), "a new reader of the record");
     house.forget(&[place], 30).await;
     assert_eq!(house.observe_hash("stranger", "y", 40).await, Some(Seq(12)));
     assert_eq!(told(tail(Seq(11)).await), [seen("stranger", Audience::Shared, "y", 12)], "observed");
@@ -360,7 +360,7 @@ pub async fn a_workspace_knows_its_audiences(make: MakeEngine) {
         assert_eq!(told, expected);
     }
     house.delete_workspace("default", 30).await;
-    house.save_text("anew").await;
+    house.save_text("newly").await;
     let found = house.store.find_workspace(house.project, &WorkspaceName::default()).await.expect("storage works");
     assert_eq!(found.expect("reborn").audiences, [Audience::Shared], "a new life has new audiences");
 }

@@ -84,7 +84,7 @@ pub async fn a_client_comes_back_and_is_replaced(make: MakeEngine) {
     assert_eq!(store.find_client("CHAT").await, Ok(None), "ids are exact");
 }
 
-/// A code makes one connection, which tells all that follows from it.
+/// A code makes one connection, which brings all that follows from it.
 pub async fn a_code_makes_one_connection(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

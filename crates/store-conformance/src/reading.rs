@@ -1,4 +1,4 @@
-//! Stories of records that are read more than once: whatever an engine keeps in memory, the next read tells the truth.
+//! Stories of records that are read more than once: whatever an engine keeps in memory, the next read is right.
 
 use mnemon_core::{Department, NewRecord, Record, Role, Seq};
 use mnemon_store::Inserted;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{Audience, Fact, FactKey, NewRecord, Occurred, Role, Seq, Tags, WorkspaceName};
+use mnemon_core::{Audience, ContentHash, Fact, FactKey, NewRecord, Occurred, Role, Seq, Tags, WorkspaceName};
 use mnemon_store::{Insert, Inserted};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
@@ -257,7 +257,7 @@ pub async fn a_full_project_takes_duplicates_and_nothing_else(make: MakeEngine) 
 }
 
 /// One more workspace than allowed is refused and stores nothing; those that are there take records.
-pub async fn a_project_has_so_many_workspaces(make: MakeEngine) {
+pub async fn a_project_has_a_limit_of_workspaces(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let insert = async |text: &str, name: &str| {
@@ -359,6 +359,28 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
     }
     let many = seqs(&list("big", None).await);
     assert!(many.len() == 200 && many.is_sorted());
+}
+
+/// Copies of a text, the newest first, without those that are gone.
+pub async fn records_that_say_the_same_are_found_in_every_workspace(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let of = |text: &str, name: &str| NewRecord { workspace: workspace(name), ..house.record(text) };
+    let (first, second) = (of("port is 80", "one"), of("Port  is 80.", "two"));
+    let (a, b, c) = (of("port is 80.", "two"), of("port is 81", "one"), of("port is 80", "gone"));
+    let ids = [a.id, first.id];
+    let saved = house.save(first).await;
+    for record in [second, a, b, c] {
+        house.save(record).await;
+    }
+    house.delete_workspace("gone", 20).await;
+    let list = async || {
+        let copies = house.store.list_saying(house.project, ContentHash::of("port is 80")).await;
+        copies.expect("storage works").into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    assert_eq!(list().await, ids, "those of other words or of a deleted workspace are left out");
+    house.forget(&[saved], 20).await;
+    assert_eq!(list().await, ids[..1]);
 }
 
 /// The records under caller-given keys, each in its workspace.

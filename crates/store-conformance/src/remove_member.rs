@@ -167,7 +167,7 @@ pub async fn an_index_follows_a_hand_over(make: MakeEngine) {
         Change::Present(present) if present.seq == scene.seq("draft") => Some(present.audience),
         _ => None,
     });
-    assert_eq!(audience, Some(Audience::Author(cleo)), "also for whoever starts from nothing");
+    assert_eq!(audience, Some(Audience::Author(cleo)), "also for a reader that starts from nothing");
 }
 
 /// What the leaving member alone knew of sources joins what the heir alone knows, in each workspace; the later sighting

@@ -44,7 +44,7 @@ pub async fn a_purged_record_is_gone(make: MakeEngine) {
 }
 
 /// Forgotten records and those of deleted workspaces count alike, and the oldest go first.
-pub async fn a_project_keeps_so_many_forgotten_records(make: MakeEngine) {
+pub async fn a_project_keeps_a_limit_of_forgotten_records(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let beyond = async |keep: u64| {
@@ -155,7 +155,7 @@ pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     }
     assert_eq!(purge_forgotten(&house, 40, 100).await, 12, "eight late ones, and the second's workspace");
     assert!(house.restore(late[0].1, 0, 50).await.is_none());
-    house.save(NewRecord { workspace: workspace("over"), ..house.record("anew") }).await;
+    house.save(NewRecord { workspace: workspace("over"), ..house.record("fresh") }).await;
     let found = house.store.find_workspace(house.project, &workspace("over")).await.expect("storage works");
     assert!(found.is_some(), "the name is free");
 }
@@ -190,13 +190,13 @@ pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
         }
     }
     follow(&house.store, house.project, no, after, 3, &mut known).await;
-    let mut anew = Followed::new();
-    follow(&house.store, house.project, no, Seq(0), 1, &mut anew).await;
+    let mut fresh = Followed::new();
+    follow(&house.store, house.project, no, Seq(0), 1, &mut fresh).await;
     let living = house.store.list_records(house.project, RecordFilter::default(), None, Portion::of_rows(100)).await;
     let expected: Followed =
         living.expect("storage works").into_iter().map(|row| (row.record.seq, row.record.fact.content)).collect();
     assert_eq!(expected.len(), 1 + 7);
-    assert_eq!((known, anew), (expected.clone(), expected));
+    assert_eq!((known, fresh), (expected.clone(), expected));
 }
 
 /// A newer snapshot stays, an equal or older one is replaced; each workspace has its own, which ends with it.

@@ -204,8 +204,8 @@ pub async fn a_deleted_session_is_gone(make: MakeEngine) {
     assert!(house.session("b").await.is_some());
     let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
     assert_eq!(rows.iter().filter(|(line, _)| line.action == "session.delete").count(), 1);
-    let anew = house.appended(house.part("a", 0, 4)).await;
-    assert_ne!(anew.id, session.id);
+    let fresh = house.appended(house.part("a", 0, 4)).await;
+    assert_ne!(fresh.id, session.id);
 }
 
 /// A member who leaves takes their sessions along, in every project; a late part saves nothing.

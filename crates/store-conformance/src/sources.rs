@@ -284,7 +284,7 @@ pub async fn a_source_that_is_gone_comes_back_with_any_hash(make: MakeEngine) {
         assert_eq!(observe(moved_to).await, None, "known already");
         assert_eq!(list(&house, &["page"]).await, [lost]);
     }
-    assert_eq!(told(0).await, [(None, Seq(5))], "also for whoever starts from nothing");
+    assert_eq!(told(0).await, [(None, Seq(5))], "also for a reader that starts from nothing");
     let saved = house.save(house.sourced("two", "page", "h1")).await;
     let there = part("page", Audience::Shared, ("h1", saved), Some(("h1", first)));
     assert_eq!(list(&house, &["page"]).await, [there], "a save brings it back");
@@ -322,7 +322,7 @@ pub async fn a_restored_record_keeps_what_was_known_of_its_source(make: MakeEngi
         let moved = without(part("page", Audience::Shared, ("", lost), Some(("h1", Seq(4)))), Some("page 2"), Seq(5));
         assert_eq!(before, [moved, part("page", draft, ("h2", hidden), None)]);
         house.delete_workspace("default", 20).await;
-        let (anew, no) = house.save_numbered(house.sourced("anew", "other", "o2")).await;
+        let (newly, no) = house.save_numbered(house.sourced("newly", "other", "o2")).await;
         if is_whole {
             assert_eq!(house.restore_workspace("default", 0, 30).await, RestoredWorkspace::Done(3));
         } else {
@@ -332,9 +332,9 @@ pub async fn a_restored_record_keeps_what_was_known_of_its_source(make: MakeEngi
         }
         let carried: Vec<_> = before.iter().map(|part| within(no, part.clone())).collect();
         assert_eq!(list(&house, &["page"]).await, [before, carried].concat());
-        let newer = within(no, part("other", Audience::Shared, ("o2", anew), None));
+        let newer = within(no, part("other", Audience::Shared, ("o2", newly), None));
         assert_eq!(list(&house, &["other"]).await[1], newer, "seen in the new life");
-        let tail = house.store.tail(house.project, no, anew, 10).await.expect("storage works");
+        let tail = house.store.tail(house.project, no, newly, 10).await.expect("storage works");
         let gone = Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: None, seq: Seq(5) };
         assert!(tail.sightings.contains(&gone), "an index of the new life learns it: {:?}", tail.sightings);
     }
@@ -353,7 +353,7 @@ pub async fn the_latest_life_knows_best(make: MakeEngine) {
             house.observe(Some("default"), "page", Seen::Hash(hash.to_owned()), 15).await;
             house.delete_workspace("default", 20).await;
         }
-        let (_, no) = house.save_numbered(house.record("anew")).await;
+        let (_, no) = house.save_numbered(house.record("newly")).await;
         for nth in order {
             house.restore(ids[nth], 0, 30).await.expect("restored");
         }

@@ -42,6 +42,7 @@ impl<'a> Covered<'a> {
             fact_key,
             fact,
             is_cautioned: _, // can be lifted
+            key: _,          // says who saved it, and nothing of what it says
             created_at,
             refreshed_elsewhere_at: _, // by its method
             embedding: _,              // in the other half
@@ -239,6 +240,7 @@ mod tests {
             fact_key: FactKey { text: "boiler".to_owned(), is_given },
             fact,
             is_cautioned: false,
+            key: None,
             created_at: Timestamp::from_microsecond(10).expect("a moment"),
             refreshed_elsewhere_at: None,
             embedding: embedding.to_vec(),

@@ -11,7 +11,7 @@ use crate::StoreError;
 const KNOWN_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
-pub(crate) struct Damaged {
+pub struct Damaged {
     /// By project and log position.
     known: Mutex<HashSet<String>>,
 }

@@ -20,3 +20,10 @@ pub enum StoreError {
     #[error("storage failed: {0}")]
     Failed(String),
 }
+
+impl StoreError {
+    /// A call named a project that does not exist.
+    pub(crate) fn no_project(id: mnemon_core::ProjectId) -> Self {
+        Self::Failed(format!("no project {id}"))
+    }
+}

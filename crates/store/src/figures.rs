@@ -34,6 +34,8 @@ pub struct StoreFigures {
     pub connections: DatabaseConnections,
     /// Records that were found damaged, and are left out of answers.
     pub damaged_records: u64,
+    /// Bytes that the page caches of open connections to a file may take.
+    pub page_cache_bytes_max: u64,
 }
 
 /// Counts commits where they happen.

@@ -5,9 +5,10 @@
 //! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
 //! "everything after S" never misses a row.
 //!
-//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `interface/`, 2. the file
-//! of the same name in `sqlite/` and `postgres/`, 3. a test in the crate
-//! `store-conformance`, which every engine runs unchanged.
+//! To add an act: 1. its trait method, values and shared rules in the file of its subject in `interface/`. If both
+//! engines understand its statements, that is all: the method has a body, made of `statement.rs`. 2. Otherwise the file
+//! of the same name in `sqlite/` and `postgres/`. 3. A test in the crate `store-conformance`, which every engine runs
+//! unchanged.
 
 // Unit tests that reach behind the traits share the fixtures of the conformance suite: that crate depends on this one,
 // so its types are others than those of this crate under test.
@@ -27,8 +28,10 @@ mod interface;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
+mod statement;
 #[cfg(feature = "testing")]
 mod statements;
+mod tenant;
 mod transfer;
 
 pub use error::StoreError;

@@ -13,32 +13,23 @@
 //! To write the twin of a SQLite table and its acts:
 //! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`,
 //!    texts `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE
-//!    ROW LEVEL
-//!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The file
-//!    goes into the list in `migrate.rs`.
-//! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
-//!    `Tx::read` for a consistent view by several. A write of one statement is `self.write`, or `self.change` if an
-//!    audit row
-//!    follows from it; any other is `self.attempt(|| async { .. })` around `Tx::write`, the acts
-//!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a
-//!    place
-//!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
-//! 3. Rows are read by the functions in `interface/`, which serve both engines.
+//!    ROW LEVEL SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`.
+//!    The file goes into the list in `migrate.rs`.
+//! 2. The acts are in `interface/`, written once for both engines (`statement.rs`). One that decides by what it reads
+//!    runs as `self.attempt(|| async { .. })` around `Act::begin`, the act and `act.end`; it may run more than once.
+//! 3. The file of the same name in here, for statements that SQLite does not understand. A read is
+//!    `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or `Tx::read` for a consistent view by several.
 
-mod account_version;
 mod audit;
 mod batch;
-mod bodies;
 mod coalesce;
 mod connect;
-mod console;
 mod credentials;
 mod error;
 mod insert;
 mod integrations;
 mod jobs;
 mod known_keys;
-mod listing;
 mod load;
 mod log;
 mod look_over;
@@ -49,12 +40,10 @@ mod nodes;
 mod oauth;
 mod people;
 mod project;
-mod projects;
 mod promotion;
 mod queue;
 mod rates;
 mod records;
-mod remove_member;
 mod replicas;
 mod retention;
 mod rows;
@@ -63,13 +52,13 @@ mod sessions;
 mod snapshots;
 mod sources;
 mod standing;
+mod statement;
 mod statistics;
-mod summaries;
 mod tls;
+mod trail;
 mod transaction;
 mod transfer;
 mod usage;
-mod workspaces;
 mod writer;
 
 use std::future::Future;
@@ -82,8 +71,6 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use self::account_version::bump_account_version;
-use self::audit::commit_if_changed;
 use self::coalesce::Coalesced;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
@@ -93,10 +80,11 @@ use self::load::{Load, Loads, ReplicaLoad, ReplicaLoads};
 use self::look_up::{LookUp, LookUps};
 pub use self::promotion::{Position, received};
 use self::replicas::Replicas;
-use self::transaction::{Tenant, Tx, ask};
+use self::transaction::{Ask, Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
-use crate::{AtLeast, AuditEntry, Credentials, Log, ReplicaReads, Store, StoreError, StoreFigures};
+use crate::statement::{Sql, statement};
+use crate::{AtLeast, Credentials, Log, ReplicaReads, Store, StoreError, StoreFigures};
 
 /// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
@@ -155,52 +143,6 @@ impl PostgresStore {
         read_once(&self.pool, tenant, sql, values).await
     }
 
-    /// One statement that writes. Returns how many rows it returned.
-    async fn write(
-        &self,
-        tenant: Tenant,
-        sql: &'static str,
-        values: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, StoreError> {
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, tenant.clone()).await?;
-            Ok(tx.finish(vec![ask(sql, values)]).await?.iter().map(|rows| rows.len() as u64).sum())
-        })
-        .await
-    }
-
-    /// One statement with `RETURNING`, and the audit row if it changed anything. Returns whether it did.
-    async fn change(
-        &self,
-        tenant: Tenant,
-        sql: &'static str,
-        values: &[&(dyn ToSql + Sync)],
-        audit: &AuditEntry,
-    ) -> Result<bool, StoreError> {
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, tenant.clone()).await?;
-            let changed = tx.count(sql, values).await?;
-            commit_if_changed(tx, changed, audit).await
-        })
-        .await
-    }
-
-    /// As [`Self::change`] of the audit row's account, for what shows in its records or ends its keys.
-    async fn change_shown(
-        &self,
-        sql: &'static str,
-        values: &[&(dyn ToSql + Sync)],
-        audit: &AuditEntry,
-    ) -> Result<bool, StoreError> {
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
-            bump_account_version(&tx, audit.account).await?;
-            let changed = tx.count(sql, values).await?;
-            commit_if_changed(tx, changed, audit).await
-        })
-        .await
-    }
-
     /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost
     /// before anything could be stored.
     async fn attempt<T, F>(&self, act: impl Fn() -> F) -> Result<T, StoreError>
@@ -242,16 +184,25 @@ async fn read_once(
     sql: &'static str,
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>, StoreError> {
-    let read = || async {
-        let tx = Tx::read(pool, tenant.clone()).await?;
-        Ok(tx.finish(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
-    };
-    // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
+    Ok(read_together(pool, tenant, || vec![ask(sql, values)]).await?.pop().unwrap_or_default())
+}
+
+/// Several statements that see the same moment, in one round trip.
+async fn read_together<'a>(
+    pool: &Arc<Pool>,
+    tenant: Tenant,
+    asks: impl Fn() -> Vec<Ask<'a>>,
+) -> Result<Vec<Vec<Row>>, StoreError> {
+    let read = || async { Tx::read(pool, tenant.clone()).await?.finish(asks()).await };
+    twice(read).await.map_err(|fault| fault.error)
+}
+
+/// Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
+async fn twice<T, F: Future<Output = Result<T, Fault>>>(read: impl Fn() -> F) -> Result<T, Fault> {
     match read().await {
         Err(Fault { again: Again::Lost, .. }) => read().await,
-        rows => rows,
+        answer => answer,
     }
-    .map_err(|fault: Fault| fault.error)
 }
 
 /// As [`PostgresStore::attempt`].
@@ -296,7 +247,14 @@ impl Store for PostgresStore {
 
     async fn check_writes(&self) -> Result<(), StoreError> {
         self.writer.check()?;
-        let beat = tokio::time::timeout(CHECK_MAX, self.beat()).await;
+        let write = async {
+            if self.writer.is_full() {
+                self.spill().await?;
+                self.writer.note_room();
+            }
+            self.beat().await
+        };
+        let beat = tokio::time::timeout(CHECK_MAX, write).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL completed no write within {CHECK_MAX:?}"))))
     }
 
@@ -317,6 +275,7 @@ impl Store for PostgresStore {
             waiting_writes: self.writer.waiting(),
             connections: self.pool.figures(),
             damaged_records: self.pool.damaged.count(),
+            ..StoreFigures::default()
         }
     }
 
@@ -351,6 +310,16 @@ impl PostgresStore {
         const UPSERT: &str = "
             INSERT INTO heartbeat (id, beats) VALUES (1, 1)
             ON CONFLICT (id) DO UPDATE SET beats = heartbeat.beats + 1";
-        self.write(Tenant::nobody(), UPSERT, &[]).await.map(|_| ())
+        self.write(Tenant::nobody(), statement!(UPSERT)).await.map(|_| ())
+    }
+
+    /// Takes two megabytes of the server's disk and gives them back, by a sort that does not fit into memory: a beat
+    /// fits into space that the table has, and says nothing about a save that needs more.
+    async fn spill(&self) -> Result<(), StoreError> {
+        const LITTLE_MEMORY: &str = "SELECT set_config('work_mem', '64kB', true)";
+        const SORT: &str = "
+            SELECT COUNT(*)
+            FROM (SELECT n || repeat('-', 1000) AS text FROM generate_series(1, 2000) n ORDER BY text) sorted";
+        read_together(&self.pool, Tenant::nobody(), || vec![ask(LITTLE_MEMORY, &[]), ask(SORT, &[])]).await.map(|_| ())
     }
 }

@@ -8,13 +8,11 @@
 //! order that is free over a better index, which made each save read its whole project. A statement whose index is
 //! missing then fails instead of crawling.
 
-mod account_version;
 mod audit;
 mod backup;
 mod batch;
 mod bodies;
 mod commit_delay;
-mod console;
 mod credentials;
 mod error;
 #[cfg(all(test, feature = "testing"))]
@@ -23,27 +21,25 @@ mod files;
 mod insert;
 mod inspect;
 mod integrations;
-mod listing;
 mod log;
 mod memory;
 mod migrate;
 mod nodes;
 mod oauth;
 mod people;
-mod projects;
 mod rates;
 mod readers;
 mod records;
-mod remove_member;
 mod retention;
 mod rows;
 mod sessions;
 mod snapshot_files;
 mod sources;
+mod statement;
 mod summaries;
+mod trail;
 mod transfer;
 mod wal;
-mod workspaces;
 mod writer;
 
 use std::path::Path;
@@ -55,7 +51,8 @@ use parking_lot::Mutex;
 
 pub use self::backup::{BackupError, Copied, Trust, back_up, restore};
 use self::batch::Tx;
-use self::files::Files;
+use self::error::closed;
+use self::files::{Files, WRITER_CACHE_BYTES};
 pub use self::inspect::{Inspection, inspect};
 use self::memory::Memory;
 use self::readers::Readers;
@@ -70,6 +67,7 @@ const HEARTBEAT_MAX: Duration = Duration::from_secs(2);
 
 /// A data directory, locked by this process.
 pub struct SqliteStore {
+    files: Files,
     memory: Arc<Memory>,
     readers: Arc<Readers>,
     writer: Writer,
@@ -85,10 +83,10 @@ impl SqliteStore {
         let (files, lock) = Files::take(dir)?;
         let memory = Arc::new(Memory::default());
         let writer = Writer::start(files.clone(), lock, Arc::clone(&memory))?;
-        let readers = Arc::new(Readers::new(files));
+        let readers = Arc::new(Readers::new(files.clone()));
         let snapshot_files = SnapshotFiles::take(dir)?;
         sweep_snapshots(&snapshot_files, &readers);
-        Ok(Self { memory, readers, writer, snapshot_files, nodes: Mutex::default(), damaged: Arc::default() })
+        Ok(Self { files, memory, readers, writer, snapshot_files, nodes: Mutex::default(), damaged: Arc::default() })
     }
 }
 
@@ -100,7 +98,12 @@ impl Store for SqliteStore {
     }
 
     async fn check_writes(&self) -> Result<(), StoreError> {
-        let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
+        let files = self.files.clone();
+        let write = async {
+            tokio::task::spawn_blocking(move || files.check_room()).await.map_err(|_| closed())??;
+            self.writer.write(beat).await
+        };
+        let beat = tokio::time::timeout(HEARTBEAT_MAX, write).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write completed within {HEARTBEAT_MAX:?}"))))
     }
 
@@ -109,6 +112,7 @@ impl Store for SqliteStore {
             commits: self.writer.commits(),
             waiting_writes: self.writer.waiting(),
             damaged_records: self.damaged.count(),
+            page_cache_bytes_max: WRITER_CACHE_BYTES + self.readers.page_cache_bytes_max(),
             ..StoreFigures::default()
         }
     }
@@ -123,7 +127,7 @@ impl Store for SqliteStore {
 fn sweep_snapshots(files: &SnapshotFiles, readers: &Arc<Readers>) {
     let (files, readers) = (files.clone(), Arc::clone(readers));
     std::thread::spawn(move || {
-        if let Err(error) = files.sweep(|| readers.read(log::list_snapshot_files)) {
+        if let Err(error) = files.sweep(|| readers.read(|conn| log::list_snapshot_files(conn, None))) {
             tracing::warn!(%error, "could not look for index snapshots that nobody needs any more");
         }
     });

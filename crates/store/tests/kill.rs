@@ -86,7 +86,10 @@ async fn nothing_acknowledged_is_lost_and_nothing_forgotten_returns() {
         child.wait().expect("it ended");
         let told = reader.join().expect("the reader ends with the pipe");
         compare(&dir, &told).await;
-        std::fs::remove_dir_all(&dir).expect("ours");
+        // On a busy machine the child may have been killed before it made the folder.
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).expect("ours");
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod locked;
 mod mounts;
 pub mod network;
 pub mod nodes;
+pub mod packets;
 pub mod patroni;
 mod power;
 mod service;
@@ -20,7 +21,7 @@ mod sync;
 mod writers;
 
 pub use backup::{BackupReport, backup};
-pub use balancer::Balancer;
+pub use balancer::{Balancer, guides_balancer};
 pub use dump::backup_postgres;
 pub use kill::{KillReport, kill};
 pub use locked::LockedReport;

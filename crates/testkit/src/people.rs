@@ -120,6 +120,7 @@ impl TestServer {
             created_by: None,
             workspace: None,
             hint: None,
+            link: None,
         };
         self.store.insert_key(key, self.audit(organization.account, "key.create")).await.expect("a key can be made");
         (id, self.caller(token.expose()))
@@ -174,6 +175,7 @@ impl TestServer {
             subject: account.to_string(),
             actor_name: None,
             subject_name: None,
+            key: None,
         }
     }
 }

@@ -127,20 +127,7 @@ impl TestServer {
             TestStore::Postgres if options.postgres.is_none() => Some(Arc::new(fresh_database().await)),
             _ => None,
         };
-        let store = open(data.path(), database.as_deref(), &options).await;
-        let running = Running::start(store, &options, &clock, &ids).await;
-        Self {
-            url: running.url.clone(),
-            engine: Arc::clone(&running.engine),
-            store: Arc::clone(&running.store),
-            clock,
-            ids,
-            client: plain_client(),
-            data,
-            database,
-            options,
-            running,
-        }
+        Self::start_on(data, database, options, clock, ids).await
     }
 
     /// One more node on the same database, with the same clock and ids. It needs a database: a directory has only one
@@ -149,7 +136,16 @@ impl TestServer {
         let (database, options) = (self.database.clone(), self.options.clone());
         assert!(database.is_some() || options.postgres.is_some(), "nodes share a database");
         let data = tempfile::tempdir().expect("a directory");
-        let (clock, ids) = (Arc::clone(&self.clock), Arc::clone(&self.ids));
+        Self::start_on(data, database, options, Arc::clone(&self.clock), Arc::clone(&self.ids)).await
+    }
+
+    async fn start_on(
+        data: TempDir,
+        database: Option<Arc<Database>>,
+        options: TestServerOptions,
+        clock: Arc<TestClock>,
+        ids: Arc<CountedIds>,
+    ) -> Self {
         let store = open(data.path(), database.as_deref(), &options).await;
         let running = Running::start(store, &options, &clock, &ids).await;
         Self {
@@ -228,6 +224,32 @@ impl TestServer {
             None => self.data.path().to_owned(),
             Some(database) => database.files().expect("the files of a database"),
         }
+    }
+
+    /// The data files that contain these bytes.
+    pub fn data_files_with(&self, needle: impl AsRef<[u8]>) -> Vec<String> {
+        let needle = memchr::memmem::Finder::new(needle.as_ref());
+        let (mut found, mut count, mut folders) = (Vec::new(), 0, vec![self.data_dir()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("the folder of the data can be read") {
+                let path = entry.expect("an entry can be read").path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                match std::fs::read(&path) {
+                    Ok(bytes) => {
+                        count += 1;
+                        found.extend(needle.find(&bytes).map(|_| path.display().to_string()));
+                    }
+                    // A running database renames and removes files of its own between the listing and the read.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => panic!("{}: {error}", path.display()),
+                }
+            }
+        }
+        assert!(count > 0, "the data is in no file");
+        found
     }
 
     /// Stops and closes the store; the data stays until the value is dropped.

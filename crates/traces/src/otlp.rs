@@ -14,7 +14,7 @@ pub const CONTENT_TYPE: &str = "application/x-protobuf";
 
 const STATUS_ERROR: u64 = 2;
 
-/// The request that tells a collector about spans of one of the nodes of a service.
+/// The request that brings a collector spans of one of the nodes of a service.
 pub fn encode(service: &str, instance: &str, version: &str, spans: &[Ended]) -> Vec<u8> {
     let resource = Message::new()
         .message(1, attribute("service.name", &Value::Text(service.to_owned())))

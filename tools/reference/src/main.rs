@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use mnemon_cli::VARIABLES;
 use mnemon_cli::arguments::Arguments;
+use mnemon_cli::help;
 use mnemon_protocol::tools::Tool;
 use mnemon_server::config::{DEFAULTS, ENVIRONMENT};
 use serde_json::Value;
@@ -68,7 +69,7 @@ fn pages() -> [(&'static str, String); 7] {
 
 fn command_line() -> String {
     let mut page = format!("{MADE}# Command line\n");
-    let command = Arguments::command().term_width(100);
+    let command = help::command().term_width(100);
     describe_command(&mut page, command, "mnemon");
     page
 }

@@ -1,14 +1,17 @@
 //! The chapters of the page, in reading order: which run each part shows, how, and what it leaves open.
 
+mod compared;
 mod costs;
-mod durability;
+pub(crate) mod durability;
 mod finding;
-mod growth;
+mod freshness;
+pub(crate) mod growth;
 mod guarding;
 mod service;
-mod speed;
+pub(crate) mod speed;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use crate::run::Run;
 
@@ -42,7 +45,7 @@ pub(crate) struct Chapter {
 pub(crate) fn all() -> Vec<Chapter> {
     vec![
         finding::recall(),
-        finding::freshness(),
+        freshness::chapter(),
         speed::chapter(),
         growth::chapter(),
         growth::memory(),
@@ -62,13 +65,23 @@ fn whole(run: &Run) -> Result<Shown> {
     Ok(Shown::text(as_printed(run)))
 }
 
-/// `PASS x` and `FAIL x` as items of a list.
-fn verdict(line: &str) -> Option<String> {
-    let met = line.strip_prefix("PASS ").map(|rest| format!("- Met: {rest}\n"));
-    met.or_else(|| line.strip_prefix("FAIL ").map(|rest| format!("- **Missed**: {rest}\n")))
+/// A bar that a run judged itself.
+#[derive(Deserialize)]
+struct Verdict {
+    is_met: bool,
+    bar: String,
 }
 
-/// What the run judged itself.
-fn verdicts(run: &Run) -> String {
-    run.lines().filter_map(verdict).collect()
+/// Of a run that is shown as it was printed.
+#[derive(Deserialize)]
+struct Judged {
+    verdicts: Vec<Verdict>,
+}
+
+fn told(verdicts: &[Verdict]) -> String {
+    let item = |verdict: &Verdict| {
+        let judged = if verdict.is_met { "Met" } else { "**Missed**" };
+        format!("- {judged}: {}\n", verdict.bar)
+    };
+    verdicts.iter().map(item).collect()
 }

@@ -9,9 +9,9 @@
 mod chapters;
 mod page;
 mod plot;
-mod reading;
 mod run;
 mod sizing;
+mod table;
 
 use std::path::{Path, PathBuf};
 

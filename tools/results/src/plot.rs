@@ -16,7 +16,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     pub(crate) fn linear(title: &'static str, ticks: &[f64]) -> Axis {
-        let ticks = ticks.iter().map(|tick| (*tick, crate::reading::grouped(&tick.to_string()))).collect();
+        let ticks = ticks.iter().map(|tick| (*tick, crate::table::grouped(tick))).collect();
         Axis { title, is_logarithmic: false, ticks }
     }
 
@@ -109,7 +109,7 @@ pub(crate) fn bars(title: &str, y: &Axis, series: &[&str], groups: &[(String, Ve
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"10\">{}</text>",
                 left + bar / 2.0 - 1.0,
                 top - 4.0,
-                crate::reading::grouped(value)
+                crate::table::grouped(value)
             );
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -15,6 +16,8 @@ pub(crate) struct Run {
     pub(crate) commit: String,
     pub(crate) notes: Vec<String>,
     pub(crate) body: String,
+    /// The same figures as JSON, if the bench wrote them.
+    figures: Option<String>,
 }
 
 impl Run {
@@ -41,21 +44,15 @@ impl Run {
             commit: one("commit")?,
             notes,
             body: body.trim_matches('\n').to_owned(),
+            figures: None,
         })
     }
 
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
-        self.body.lines()
-    }
-
-    /// The first line that begins so, without the spaces before it.
-    pub(crate) fn line(&self, beginning: &str) -> Result<&str> {
-        let found = self.lines().map(str::trim_start).find(|line| line.starts_with(beginning));
-        found.with_context(|| format!("bench/runs/{}.txt has no line that begins with `{beginning}`", self.name))
-    }
-
-    pub(crate) fn lines_with<'a>(&'a self, beginning: &'a str) -> impl Iterator<Item = &'a str> {
-        self.lines().map(str::trim_start).filter(move |line| line.starts_with(beginning))
+    /// What the bench wrote as JSON.
+    pub(crate) fn figures<T: DeserializeOwned>(&self) -> Result<T> {
+        let name = &self.name;
+        let text = self.figures.as_deref().with_context(|| format!("bench/runs/{name}.json is missing"))?;
+        serde_json::from_str(text).with_context(|| format!("bench/runs/{name}.json"))
     }
 }
 
@@ -70,7 +67,9 @@ impl Runs {
             if path.extension().is_some_and(|end| end == "txt") {
                 let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let run = Run::parse(&name, &std::fs::read_to_string(&path)?)?;
-                runs.insert(name, run);
+                let figures = path.with_extension("json");
+                let figures = figures.exists().then(|| std::fs::read_to_string(&figures)).transpose()?;
+                runs.insert(name, Run { figures, ..run });
             }
         }
         Ok(Runs(runs))
@@ -89,8 +88,6 @@ mod tests {
         assert_eq!((run.command.as_str(), run.date.as_str()), ("bench x", "2026-11-16"));
         assert_eq!(run.notes, ["first: with a colon"]);
         assert_eq!(run.body, "# a title\nfigure 7");
-        assert_eq!(run.line("figure").unwrap(), "figure 7");
-        assert!(run.line("other").unwrap_err().to_string().contains("bench/runs/x.txt has no line"));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! `docs/operations/sizing.md`: a text with places for figures, filled from the runs.
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
-use crate::reading::{before, grouped, number};
-use crate::run::{Run, Runs};
+use crate::chapters::durability::idle;
+use crate::chapters::growth::{Size, Steady};
+use crate::chapters::speed::{Load, Phase, Postgres};
+use crate::run::Runs;
+use crate::table::{grouped, integer};
 
 const TEXT: &str = include_str!("../sizing.md");
 
@@ -28,51 +32,90 @@ fn figures(runs: &Runs) -> Result<Vec<(&'static str, String)>> {
     let run = |name: &str| {
         runs.0.get(name).with_context(|| format!("bench/runs/{name}.txt is needed for the page on sizing"))
     };
-    let (load, speed, faults, postgres) = (run("load")?, run("recall-speed")?, run("faults")?, run("postgres")?);
+    let sizes: Vec<Size> = run("recall-speed")?.figures()?;
+    let postgres: Postgres = run("postgres")?.figures()?;
+    let (load, texts, steady) = (run("load")?, run("load-texts")?, run("steady")?);
+    let (made, real): (Load, Load) = (load.figures()?, texts.figures()?);
+    let decimal = |figure: f64| format!("{figure:.1}");
     // Of all rows, the one with eight clients: neither idle nor crowded.
-    let (search, save) = (row(load, "search", "8")?, row(load, "save", "8")?);
-    let resident = load.line("stored at")?.split_once("resident").map_or("", |(_, rest)| rest);
-    let per_core = |line| anyhow::Ok(round(1e6 / number(line, 4)?.parse::<f64>()?));
-    let sized = |records: &str, beginning: &str| {
-        let (_, block) = speed
-            .body
-            .split_once(&format!("{records} records\n"))
-            .with_context(|| format!("no block of {records} records"))?;
-        let line = block.lines().map(str::trim_start).find(|line| line.starts_with(beginning));
-        line.with_context(|| format!("no `{beginning}` for {records} records"))
+    let (search, save) = (made.of("search", 8)?, made.of("save", 8)?);
+    let Steady { records, samples, calls_per_second, cpu_us_per_call, .. } = steady.figures()?;
+    let seconds = samples.last().map_or(0.0, |sample| sample.seconds);
+    let ByTool { rows: tools, mixed } = run("by-tool")?.figures()?;
+    let cpu = |phase: &Phase| decimal(phase.cpu_us_per_call);
+    let per_core = |phase: &Phase| round(1e6 / phase.cpu_us_per_call);
+    let sized = |records: f64| {
+        let size = sizes.iter().find(|size| size.records == records);
+        size.with_context(|| format!("no size of {records} records"))
     };
-    let first = |line: &str| number(line, 0).map(str::to_owned);
+    let (small, large, largest) = (sized(1e4)?, sized(1e5)?, sized(1e6)?);
     Ok(vec![
-        ("search_cpu", number(search, 4)?.to_owned()),
-        ("save_cpu", number(save, 4)?.to_owned()),
-        ("searches_per_core", per_core(search)?),
-        ("saves_per_core", per_core(save)?),
-        ("search_10k", first(sized("10000", "search, whole")?)?),
-        ("search_100k", first(sized("100000", "search, whole")?)?),
-        ("search_1m", grouped(first(sized("1000000", "search, whole")?)?.trim_end_matches(".0"))),
-        ("resident", first(resident)?),
-        ("resident_end", number(resident, 1)?.to_owned()),
-        ("bytes_10k", first(sized("10000", "size")?)?),
-        ("bytes_1m", first(sized("1000000", "size")?)?),
-        ("connection_kib", before(faults.line("idle:")?, "KiB each")?.to_owned()),
-        ("snapshot_100k", first(sized("100000", "cold start from snapshot")?)?),
-        ("scratch_100k", first(sized("100000", "cold start from scratch")?)?),
-        ("snapshot_mb", before(sized("100000", "snapshot written")?, "MB")?.to_owned()),
-        ("save_one", grouped(number(row(load, "save", "1")?, 1)?)),
-        ("save_many", grouped(number(row(load, "save", "64")?, 1)?)),
-        ("pg_one", grouped(number(row(postgres, "stored together", "1")?, 1)?)),
-        ("pg_many", grouped(number(row(postgres, "stored together", "128")?, 1)?)),
+        ("search_cpu", cpu(search)),
+        ("save_cpu", cpu(save)),
+        ("search_texts_cpu", cpu(real.of("search", 8)?)),
+        ("save_texts_cpu", cpu(real.of("save", 8)?)),
+        ("load_date", load.date.clone()),
+        ("texts_date", texts.date.clone()),
+        ("steady_records", grouped(records)),
+        ("steady_rate", decimal(calls_per_second)),
+        ("steady_minutes", (seconds / 60.0).round().to_string()),
+        ("steady_cpu", grouped(cpu_us_per_call)),
+        ("steady_date", steady.date.clone()),
+        ("steady_build", steady.machine.rsplit("; ").next().unwrap_or_default().to_owned()),
+        ("searches_per_core", per_core(search)),
+        ("saves_per_core", per_core(save)),
+        ("search_10k", decimal(small.search.mean_us)),
+        ("search_100k", decimal(large.search.mean_us)),
+        ("search_1m", grouped(largest.search.mean_us)),
+        ("resident", decimal(made.resident_mib_filled)),
+        ("resident_end", decimal(made.resident_mib_end)),
+        ("bytes_10k", integer(small.bytes_per_record)),
+        ("bytes_1m", integer(largest.bytes_per_record)),
+        ("connection_kib", decimal(idle(run("faults")?)?.kib_each)),
+        ("snapshot_100k", decimal(large.from_snapshot_ms)),
+        ("scratch_100k", decimal(large.from_scratch_ms)),
+        ("snapshot_mb", decimal(large.snapshot_mb)),
+        ("save_one", integer(made.of("save", 1)?.calls_per_second)),
+        ("save_many", integer(made.of("save", 64)?.calls_per_second)),
+        ("tool_rows", tools.iter().filter(|tool| tool.plan == "enterprise").map(Tool::row).collect()),
+        ("mixed_trips", format!("{:.2}", mixed.trips)),
+        ("mixed_statements", format!("{:.2}", mixed.statements)),
+        ("pg_one", integer(postgres.saves_from(1)?)),
+        ("pg_many", integer(postgres.saves_from(128)?)),
     ])
 }
 
-/// The row of a table with this number of clients.
-fn row<'a>(run: &'a Run, beginning: &'a str, clients: &str) -> Result<&'a str> {
-    let found = run.lines_with(beginning).find(|line| number(line, 0).is_ok_and(|found| found == clients));
-    found.with_context(|| format!("bench/runs/{}.txt: no row `{beginning}` with {clients} clients", run.name))
+#[derive(Deserialize)]
+struct ByTool {
+    rows: Vec<Tool>,
+    mixed: Counts,
+}
+
+/// What a call costs on one of the plans.
+#[derive(Deserialize)]
+struct Tool {
+    call: String,
+    plan: String,
+    alone: Counts,
+    shared: Counts,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    trips: f64,
+    statements: f64,
+}
+
+impl Tool {
+    fn row(&self) -> String {
+        let Tool { call, alone, shared, .. } = self;
+        let [a, b, c, d] = [alone.trips, alone.statements, shared.trips, shared.statements];
+        format!("| {call} | {a:.2} | {b:.2} | {c:.2} | {d:.2} |\n")
+    }
 }
 
 /// Two digits that count, because a machine is not more exact than that.
 fn round(value: f64) -> String {
     let unit = 10_f64.powf(value.log10().floor() - 1.0);
-    grouped(&((value / unit).round() * unit).to_string())
+    grouped((value / unit).round() * unit)
 }

@@ -7,11 +7,12 @@ use anyhow::Result;
 use mnemon_guard_train::chance::Chance;
 use rustix::fs::{Advice, fadvise};
 
-use super::figures::Figures;
 use super::group::Group;
 use super::place::LoadedFolder;
 use super::records::{judge, measure_starts};
 use super::{Args, SEED};
+use crate::figures::Verdict;
+use crate::operations::figures::Figures;
 use crate::operations::http::Http;
 use crate::operations::service::{Service, files};
 use crate::operations::verdict;
@@ -19,13 +20,13 @@ use crate::operations::verdict;
 /// Without --records.
 const RECORDS: u64 = 1_000_000;
 
-pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<bool> {
+pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<Vec<Verdict>> {
     let records = args.records.iter().copied().max().unwrap_or(RECORDS);
     let mut place = LoadedFolder::open(binary, args.keep.as_deref(), records, args.workspaces).await?;
     let [stopped, killed] = measure_starts(args.starts, binary, &mut place).await?;
     println!("{records} records in {} workspaces: first answer {stopped}, after kill -9 {killed}", args.workspaces);
     let what = format!("with {records} records in {} workspaces", args.workspaces);
-    let is_quick = judge(args.starts, &[(what, stopped, killed)]);
+    let mut verdicts = vec![judge(args.starts, &what, stopped, killed)];
 
     let group = Group::create(mb << 20)?;
     let scratch = tempfile::tempdir()?;
@@ -36,7 +37,8 @@ pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<bool>
     let searched = search_at_random(args, &service, &place, records).await;
     let kills = group.kills()?;
     if kills > 0 {
-        return Ok(verdict(false, &format!("within {mb} MB: {kills} processes killed for want of memory")));
+        verdicts.push(verdict(false, format!("within {mb} MB: {kills} processes killed for want of memory")));
+        return Ok(verdicts);
     }
     let mut waits = searched?;
     waits.sort_unstable();
@@ -49,7 +51,8 @@ pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<bool>
     );
     service.stop()?;
     let text = format!("{} searches in {} s within {mb} MB, no process killed", waits.len(), args.seconds);
-    Ok(verdict(!waits.is_empty(), &text) & is_quick)
+    verdicts.push(verdict(!waits.is_empty(), text));
+    Ok(verdicts)
 }
 
 /// Takes the files out of the system's cache. They were read outside of the group, so they would cost it nothing.

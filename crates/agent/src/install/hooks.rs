@@ -65,15 +65,20 @@ pub(super) fn insert(target: Target, hooks: &Hooks, text: &str) -> Result<String
 }
 
 pub(super) fn has_hooks(text: &str) -> Result<bool, Refusal> {
+    Ok(!commands(text)?.is_empty())
+}
+
+/// The command lines of our hooks.
+pub(super) fn commands(text: &str) -> Result<Vec<String>, Refusal> {
     let (_, inner) = super::json::split_mark(text);
     if inner.trim().is_empty() {
-        return Ok(false);
+        return Ok(Vec::new());
     }
     let Some(holder) = parse(inner)?.object_value().and_then(|root| root.object_value("hooks")) else {
-        return Ok(false);
+        return Ok(Vec::new());
     };
     let lists = ALL_EVENTS.iter().filter_map(|event| holder.array_value(event));
-    Ok(lists.flat_map(|list| list.elements()).any(|element| is_ours(&element)))
+    Ok(lists.flat_map(|list| list.elements()).filter(is_ours).filter_map(|element| command_of(&element)).collect())
 }
 
 /// Removes our hooks, and the lists that are empty then.

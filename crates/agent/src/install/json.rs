@@ -5,18 +5,11 @@ use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::cst::CstRootNode;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{ENTRY, Entry, Refusal};
+use super::{ENTRY, Refusal};
 
-pub(super) fn insert(
-    container: &str,
-    names_its_kind: bool,
-    entry: &Entry,
-    text: &str,
-    is_replacing: bool,
-) -> Result<String, Refusal> {
-    let wanted = value(names_its_kind, entry);
+pub(super) fn insert(container: &str, wanted: &Value, text: &str, is_replacing: bool) -> Result<String, Refusal> {
     let (mark, text) = split_mark(text);
     if text.trim().is_empty() {
         let whole = serde_json::json!({container: {ENTRY: wanted}});
@@ -29,11 +22,11 @@ pub(super) fn insert(
         Some(holder) => {
             let servers = object(holder, container)?;
             match member(servers, ENTRY) {
-                None => Style::of(text).member(text, servers, ENTRY, &wanted),
+                None => Style::of(text).member(text, servers, ENTRY, wanted),
                 Some(present) => {
                     let range = present.range();
                     let is_same = serde_json::from_str::<Value>(&text[range.start..range.end])
-                        .is_ok_and(|present| present == wanted);
+                        .is_ok_and(|present| present == *wanted);
                     if is_same {
                         return Ok(format!("{mark}{text}"));
                     }
@@ -41,7 +34,7 @@ pub(super) fn insert(
                         return Err(Refusal::Occupied);
                     }
                     let indent = line_indent(text, range.start);
-                    let new = Style::of(text).render(&wanted, indent);
+                    let new = Style::of(text).render(wanted, indent);
                     return Ok(format!("{mark}{}{new}{}", &text[..range.start], &text[range.end..]));
                 }
             }
@@ -66,6 +59,20 @@ pub(super) fn has_entry(container: &str, text: &str) -> Result<bool, Refusal> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).map_err(broken)?;
     let Some(holder) = member(root(parsed.value.as_ref())?, container) else { return Ok(false) };
     Ok(member(object(holder, container)?, ENTRY).is_some())
+}
+
+/// The program that the entry starts. Some clients keep it at the head of a list with its arguments.
+pub(super) fn program(container: &str, text: &str) -> Result<Option<String>, Refusal> {
+    if !has_entry(container, text)? {
+        return Ok(None);
+    }
+    let root = CstRootNode::parse(split_mark(text).1, &ParseOptions::default()).map_err(broken)?;
+    let find = || {
+        let command = root.object_value()?.object_value(container)?.object_value(ENTRY)?.get("command")?.value()?;
+        let first = command.as_array().and_then(|list| list.elements().into_iter().next());
+        first.unwrap_or(command).as_string_lit()?.decoded_value().ok()
+    };
+    Ok(find())
 }
 
 /// Removes the entry by its name, when the inserted bytes can no longer be found.
@@ -113,16 +120,6 @@ fn object<'a, 'b>(value: &'b Node<'a>, name: &str) -> Result<&'b Object<'a>, Ref
 
 fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Node<'a>> {
     object.properties.iter().find(|member| member.name.as_str() == name).map(|member| &member.value)
-}
-
-fn value(names_its_kind: bool, entry: &Entry) -> Value {
-    let mut members = Map::new();
-    if names_its_kind {
-        members.insert("type".to_owned(), "stdio".into());
-    }
-    members.insert("command".to_owned(), entry.command.clone().into());
-    members.insert("args".to_owned(), entry.args.clone().into());
-    Value::Object(members)
 }
 
 /// How a file is formatted.

@@ -52,6 +52,22 @@ fn shapes(target: Target) -> Vec<&'static str> {
             "{\n    \"mcpServers\": {\n        \"linear\": {\n            \"url\": \"https://mcp.linear.app/mcp\"\n        },\n        \"db\": { \"command\": \"uvx\", \"args\": [\"mcp-server-sqlite\"], \"env\": { \"A\": \"1\" } }\n    }\n}\n",
             "{ \"mcpServers\": { \"one\": { \"url\": \"https://one.example/mcp\" } } }",
         ],
+        Target::Cline => vec!["{\n  \"mcpServers\": {\n    \"x\": { \"command\": \"x\", \"disabled\": true }\n  }\n}"],
+        Target::CopilotCli => vec!["{\n  \"mcpServers\": {}\n}", ""],
+        Target::GeminiCli => vec![
+            "{\n  \"security\": {\n    \"auth\": { \"selectedType\": \"gemini-api-key\" }\n  }\n}",
+            "{\n  // mine\n  \"mcpServers\": { \"git\": { \"command\": \"uvx\" } },\n}\n",
+        ],
+        Target::OpenCode => vec![
+            "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"jira\": {\n      \"type\": \"remote\" // ours\n    },\n  },\n}\n",
+        ],
+        Target::Windsurf => {
+            vec!["{\n    \"mcpServers\": {\n        \"a\": { \"serverUrl\": \"https://a.example/mcp\" }\n    }\n}\n"]
+        }
+        Target::Zed => vec![
+            "// Zed settings\n//\n// For information, see the documentation\n{\n  \"ui_font_size\": 16,\n  // servers\n  \"context_servers\": {\n    \"x\": {\n      \"source\": \"custom\",\n      \"command\": \"x\",\n    },\n  },\n}\n",
+            "{\n  \"vim_mode\": true\n}\n",
+        ],
         Target::VsCode => vec![
             "{\n\t// the team's servers\n\t\"servers\": {\n\t\t\"playwright\": {\n\t\t\t\"command\": \"npx\", // pinned below\n\t\t\t\"args\": [\"@playwright/mcp@0.0.1\"],\n\t\t}, // keep last\n\t},\n\t/* asked for once */\n\t\"inputs\": [\n\t\t{ \"id\": \"token\", \"type\": \"promptString\" },\n\t],\n}\n",
             "{\n  \"servers\": {\n    // nothing yet\n  }\n}",

@@ -45,6 +45,13 @@ pub(super) fn has_entry(container: &str, text: &str) -> Result<bool, Refusal> {
     Ok(servers(&document, container)?.is_some_and(|servers| servers.contains_key(ENTRY)))
 }
 
+/// The program that the entry starts.
+pub(super) fn program(container: &str, text: &str) -> Result<Option<String>, Refusal> {
+    let document = parse(text)?;
+    let entry = servers(&document, container)?.and_then(|servers| servers.get(ENTRY)?.as_table_like());
+    Ok(entry.and_then(|entry| entry.get("command")?.as_str().map(str::to_owned)))
+}
+
 pub(super) fn remove(container: &str, text: &str, is_container_ours: bool) -> Result<String, Refusal> {
     if !has_entry(container, text)? {
         return Ok(text.to_owned());

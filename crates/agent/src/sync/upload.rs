@@ -112,7 +112,7 @@ impl Upload<'_, '_> {
                         continue;
                     }
                     Skipped::Upto(rest) => unsent = rest,
-                    Skipped::Differs => return self.begin_anew(held).await,
+                    Skipped::Differs => return self.start_over(held).await,
                 }
                 stand = None;
             }
@@ -126,7 +126,7 @@ impl Upload<'_, '_> {
         }
         match stand {
             // The transcript has ended, but the service has more.
-            Some(known) if known.bytes != cursor.sent || known.chain != cursor.chain() => self.begin_anew(held).await,
+            Some(known) if known.bytes != cursor.sent || known.chain != cursor.chain() => self.start_over(held).await,
             Some(_) => {
                 self.note(held, &cursor, false)?;
                 Ok(Passed::Done(None))
@@ -174,7 +174,7 @@ impl Upload<'_, '_> {
     }
 
     /// The transcript differs from the one that was sent: delete the copy and start over.
-    async fn begin_anew(&mut self, held: &mut Held) -> Result<Passed, Halt> {
+    async fn start_over(&mut self, held: &mut Held) -> Result<Passed, Halt> {
         held.state.cursor = Cursor::default();
         held.state.tail = String::new();
         held.save()?;

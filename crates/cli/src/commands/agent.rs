@@ -1,5 +1,6 @@
 //! `mnemon agent`: the proxy, and the commands around it.
 
+mod checked;
 mod consenting;
 mod installing;
 mod syncing;
@@ -51,9 +52,10 @@ pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
 
 /// A hook never fails the client: whatever is wrong, the assistant goes on without memory.
 fn answer_hook(flags: &Flags, environment: &Environment) -> ExitCode {
-    let settings = Places::find(environment).ok().and_then(|places| Settings::load(flags, environment, &places).ok());
-    if let (Some(settings), Ok(runtime)) = (settings, runtime()) {
-        let told = runtime.block_on(hook::answer(&settings, std::io::stdin().lock()));
+    if let (Ok(places), Ok(runtime)) = (Places::find(environment), runtime()) {
+        let settings = Settings::load(flags, environment, &places).map_err(|error| error.to_string());
+        let settings = settings.as_ref().map_err(Clone::clone);
+        let told = runtime.block_on(hook::answer(&places, settings, std::io::stdin().lock()));
         let _ = std::io::stdout().write_all(told.as_bytes());
         runtime.shutdown_background();
     }

@@ -1,8 +1,6 @@
 //! `mnemon backup` and `mnemon restore`: one file for all that a data directory holds, and back.
 
-use std::fs::DirBuilder;
 use std::io::{IsTerminal, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -56,9 +54,9 @@ fn data_dir(storage: StorageConfig) -> anyhow::Result<PathBuf> {
 /// The file itself, or one named after the time in the directory given. A path that ends with `/` is a directory, and
 /// is made: otherwise the first of many backups would become a file of that name, and all others would fail.
 fn file_in(to: &Path) -> anyhow::Result<PathBuf> {
-    let is_directory = to.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if is_directory {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(to);
+    let last = to.as_os_str().as_encoded_bytes().last();
+    if last.is_some_and(|&last| std::path::is_separator(char::from(last))) {
+        let made = mnemon_platform::files::make_folder(to);
         made.with_context(|| format!("the directory {} can't be made", to.display()))?;
     }
     if !to.is_dir() {

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::CommandFactory;
 use mnemon_agent::private::replace;
 
-use crate::arguments::{Arguments, Completions, Man};
+use crate::arguments::{Completions, Man};
+use crate::help;
 use crate::printer::Printer;
 
 pub fn completions(completions: &Completions, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut Arguments::command(), "mnemon", &mut script);
-    let script = String::from_utf8(script).context("the script is no text")?;
+    clap_complete::generate(completions.shell, &mut help::command(), "mnemon", &mut script);
+    let script = String::from_utf8(script).context("the script is not text")?;
     // Our own text, in which every character counts.
     printer.styled(script.trim_end());
     Ok(ExitCode::SUCCESS)
@@ -22,7 +22,7 @@ pub fn completions(completions: &Completions, printer: &Printer) -> anyhow::Resu
 /// Writes a page per command: `mnemon.1`, `mnemon-serve.1`, `mnemon-key-create.1` …
 pub fn man(man: &Man, printer: &Printer) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&man.folder).with_context(|| format!("can't create {}", man.folder.display()))?;
-    let mut command = Arguments::command();
+    let mut command = help::command();
     // Without this, a page would not show the flags that all commands have.
     command.build();
     let count = write_pages(&command, "mnemon", &man.folder)?;

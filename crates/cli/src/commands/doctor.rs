@@ -1,5 +1,6 @@
 //! `mnemon doctor`: what works, what does not, and how to fix it.
 
+mod clients;
 mod directory;
 mod promotion;
 mod restored;
@@ -15,25 +16,28 @@ use crate::printer::Printer;
 use crate::{connecting, settings, storage};
 
 struct Finding {
-    what: &'static str,
+    what: String,
     outcome: anyhow::Result<String>,
 }
 
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
+    let mut findings = vec![Finding { what: "configuration".to_owned(), outcome: configuration(doctor) }];
     if let Some(candidate) = &doctor.promote {
-        findings.push(Finding { what: "promotion", outcome: promotion(doctor, candidate) });
+        findings.push(Finding { what: "promotion".to_owned(), outcome: promotion(doctor, candidate) });
         return Ok(show(printer, &findings));
     }
-    findings.extend(databases(doctor));
+    let databases = databases(doctor);
+    let has_data = !databases.is_empty();
+    findings.extend(databases);
     if doctor.restore_check {
-        findings.push(Finding { what: "restored data", outcome: restored_data(doctor) });
+        findings.push(Finding { what: "restored data".to_owned(), outcome: restored_data(doctor, has_data) });
         return Ok(show(printer, &findings));
     }
     match connecting::find(&doctor.connection) {
         Ok(found) => findings.extend(service(doctor, &found)?),
-        Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
+        Err(error) => findings.push(Finding { what: "API key".to_owned(), outcome: Err(error) }),
     }
+    findings.extend(clients::check()?);
     Ok(show(printer, &findings))
 }
 
@@ -103,19 +107,20 @@ fn databases(doctor: &Doctor) -> Vec<Finding> {
         let name = storage::without_password(url.expose());
         let outcome = outcome.map(|()| format!("{name} follows the primary"));
         Finding {
-            what: "read replica",
+            what: "read replica".to_owned(),
             outcome: outcome.map_err(|error| anyhow::anyhow!("{}: {name}", storage::cause(&error))),
         }
     };
-    let mut findings = vec![Finding { what: "PostgreSQL", outcome: primary }];
+    let mut findings = vec![Finding { what: "PostgreSQL".to_owned(), outcome: primary }];
     findings.extend(database.replicas.iter().zip(replicas).map(replica));
     findings
 }
 
 /// Reads all that a database holds, before nodes are started on it.
-fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
+fn restored_data(doctor: &Doctor, has_data: bool) -> anyhow::Result<String> {
     let config = settings::load(&doctor.settings)?;
     if config.storage.database.is_none() {
+        anyhow::ensure!(has_data, "there is no data of mnemon in {}", config.storage.data_dir.display());
         return Ok("see the data directory above, which was read as a whole".to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -134,7 +139,7 @@ fn service(doctor: &Doctor, found: &Found) -> anyhow::Result<Vec<Finding>> {
     let health = |path: &str| match client.health(path) {
         Ok(200) => Ok(format!("{url}{path} answers")),
         Ok(status) => Err(anyhow::anyhow!("{url}{path} answered {status}; see the service's log")),
-        Err(error) => Err(error.context(format!("no answer from {url}; start it with `mnemon serve`, or pass --url"))),
+        Err(error) => Err(error),
     };
     let tools = || {
         connecting::find_with_key(&doctor.connection)?;
@@ -143,9 +148,9 @@ fn service(doctor: &Doctor, found: &Found) -> anyhow::Result<Vec<Finding>> {
         anyhow::Ok(format!("accepted; {count} tools available"))
     };
     Ok(vec![
-        Finding { what: "service is alive", outcome: health("/health/live") },
-        Finding { what: "searches work", outcome: health("/health/ready") },
-        Finding { what: "saves work", outcome: health("/health/writable") },
-        Finding { what: "API key", outcome: tools() },
+        Finding { what: "service is alive".to_owned(), outcome: health("/health/live") },
+        Finding { what: "searches work".to_owned(), outcome: health("/health/ready") },
+        Finding { what: "saves work".to_owned(), outcome: health("/health/writable") },
+        Finding { what: "API key".to_owned(), outcome: tools() },
     ])
 }

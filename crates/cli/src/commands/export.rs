@@ -114,9 +114,10 @@ impl Lines {
         if to.symlink_metadata().is_ok() {
             bail!("{} exists already; choose another name", to.display());
         }
-        to.file_name().with_context(|| format!("{} is no file name", to.display()))?;
+        to.file_name().with_context(|| format!("{} is not a file name", to.display()))?;
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::Builder::new().prefix(".mnemon-export-").suffix(".partial").tempfile_in(folder);
+        let file = file.and_then(|file| mnemon_platform::files::close_to_others(file.path()).map(|_| file));
         let file = file.with_context(|| format!("can't write to {}", folder.display()))?;
         Ok(Self { to: to.to_owned(), file: BufWriter::new(file) })
     }
@@ -140,9 +141,6 @@ impl Sink for Lines {
 
 /// A new file. An export holds all texts, so it is its owner's alone.
 fn private_file(path: &Path) -> anyhow::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).with_context(|| format!("can't write {}", path.display()))
+    let opened = mnemon_platform::files::open_private(path, File::options().write(true).create_new(true));
+    opened.with_context(|| format!("can't write {}", path.display()))
 }

@@ -8,20 +8,22 @@ mod json_items;
 mod mem0;
 mod notes;
 mod own;
+mod progress;
 mod report;
 mod rules;
 mod sending;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
-use mnemon_protocol::export_lines::{ExportLine, RecordLine};
+use mnemon_protocol::export_lines::{ExportLine, RecordLine, SourceLine};
 
 use crate::admin_client::AdminClient;
 use crate::connecting;
 use crate::printer::Printer;
 use crate::transfer_arguments::{Import, ImportFormat};
+use progress::Progress;
 use report::Report;
 use sending::Sender;
 
@@ -36,8 +38,10 @@ pub fn run(import: &Import, printer: &Printer) -> anyhow::Result<ExitCode> {
     for path in &import.from {
         found.push((path, formats::of(path, import.format)?));
     }
-    let sender = Sender::new(&client, &project, import.dry_run);
     let workspace = connecting::workspace(import.workspace.as_ref());
+    let progress = Progress::begin(total(import, &found), import.dry_run);
+    progress.tell_when_interrupted()?;
+    let sender = Sender::new(&client, &project, import.dry_run, progress);
     let mut desk = Desk { sender, import, workspace, report: Report::default() };
     for (path, format) in found {
         desk.report.formats.insert(format);
@@ -46,6 +50,17 @@ pub fn run(import: &Import, printer: &Printer) -> anyhow::Result<ExitCode> {
     let report = desk.finish()?;
     report.show(printer, import.dry_run);
     Ok(if report.told.refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })
+}
+
+/// How many records there are, for a person who watches: everything is read once more for it. A pipe can't be.
+fn total(import: &Import, found: &[(&PathBuf, ImportFormat)]) -> Option<u64> {
+    if !progress::is_shown() || !found.iter().all(|(path, _)| path.is_file() || path.is_dir()) {
+        return None;
+    }
+    let mut desk = Desk { sender: Sender::counting(), import, workspace: None, report: Report::default() };
+    // What can't be read is said by the reading that counts.
+    found.iter().try_for_each(|(path, format)| read(path, *format, &mut desk)).ok()?;
+    Some(desk.sender.count())
 }
 
 fn read(path: &Path, format: ImportFormat, desk: &mut Desk<'_>) -> anyhow::Result<()> {
@@ -81,7 +96,14 @@ impl Desk<'_> {
         self.line(at, &ExportLine::Record(Box::new(record)))
     }
 
-    /// A line that needs no change.
+    /// What is known about a source goes where its records go.
+    fn source(&mut self, at: String, mut source: SourceLine) -> anyhow::Result<()> {
+        if let Some(workspace) = &self.workspace {
+            source.workspace = Some(workspace.clone());
+        }
+        self.line(at, &ExportLine::Source(source))
+    }
+
     fn line(&mut self, at: String, line: &ExportLine) -> anyhow::Result<()> {
         self.sender.send(at, line.to_text(), &mut self.report)
     }
@@ -93,6 +115,7 @@ impl Desk<'_> {
 
     fn finish(mut self) -> anyhow::Result<Report> {
         self.sender.flush(&mut self.report)?;
+        self.sender.clear();
         if self.report.is_empty() {
             bail!("there is nothing to import in these files");
         }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use mnemon_agent::settings::{ApiKey, DEFAULT_URL, connection_file, parse_url, profiles, save_connection};
+use mnemon_platform::terminal::Quiet;
 use serde_json::json;
 
 use crate::admin_client::AdminClient;
@@ -70,36 +71,6 @@ fn ask_for_key(url: &str) -> anyhow::Result<String> {
         bail!("no key was given; type it, pipe it in, or pass --key");
     }
     Ok(key)
-}
-
-/// A terminal that does not show what is typed, until this is dropped.
-struct Quiet(#[cfg(unix)] Option<rustix::termios::Termios>);
-
-impl Quiet {
-    #[cfg(unix)]
-    fn begin() -> Self {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-        let before = tcgetattr(std::io::stdin()).ok();
-        if let Some(mut quiet) = before.clone() {
-            quiet.local_modes.remove(LocalModes::ECHO);
-            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet);
-        }
-        Self(before)
-    }
-
-    #[cfg(not(unix))]
-    const fn begin() -> Self {
-        Self()
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(before) = &self.0 {
-            let _ = rustix::termios::tcsetattr(std::io::stdin(), rustix::termios::OptionalActions::Now, before);
-        }
-    }
 }
 
 pub fn logout(logout: &Logout, printer: &Printer) -> anyhow::Result<ExitCode> {

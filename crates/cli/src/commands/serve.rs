@@ -17,7 +17,6 @@ use mnemon_server::config::{Config, OutgoingSettings};
 use mnemon_server::{App, ConnectionLimit, router};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::welcome;
@@ -25,7 +24,7 @@ use crate::arguments::Serve;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::traces::Traces;
-use crate::{logging, open_files, settings, storage};
+use crate::{logging, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let Loaded { config, advice, file } = settings::load_with_advice(&serve.settings)?;
@@ -37,7 +36,12 @@ pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
         Some(file) => tracing::info!("the configuration is in {}", file.display()),
         None => tracing::info!("there is no configuration file"),
     }
-    open_files::raise_limit();
+    if let Err(error) = mnemon_platform::process::raise_open_files() {
+        tracing::warn!(%error, "can't raise the open-file limit; the service can hold fewer connections at a time");
+    }
+    if let Err(error) = mnemon_platform::process::refuse_huge_pages() {
+        tracing::warn!(%error, "can't refuse huge pages; resident memory may rise without need");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, traces))?;
     tracing::info!("stopped");
@@ -209,13 +213,9 @@ fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Mad
 }
 
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let asked = mnemon_platform::signals::stop()?;
     Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        asked.await;
         tracing::info!("stopping; waiting for running requests to finish");
     })
 }

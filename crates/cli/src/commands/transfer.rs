@@ -4,12 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use mnemon_store::{Progress, Step, StorageEnd, Transferred, transfer_everything};
 use serde_json::{Value, json};
 
 use crate::arguments::Transfer;
 use crate::printer::Printer;
+use crate::storage;
 
 /// How often progress is shown on a terminal.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -21,7 +22,8 @@ pub fn run(transfer: &Transfer, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut line = Line::new();
     let moved = runtime.block_on(transfer_everything(&from, &to, &mut |progress| line.tell(progress)));
     line.clear();
-    show(printer, &moved.context("nothing is lost; the source is unchanged")?);
+    let failed = |error| anyhow!("{}. Nothing is lost; the source is unchanged", storage::cause(&error));
+    show(printer, &moved.map_err(failed)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -144,7 +144,7 @@ impl<'a> Desk<'a> {
         Ok((!names.is_empty()).then(text))
     }
 
-    /// Tells the service in batches, and notes what it answers.
+    /// Reports to the service in batches, and notes what it answers.
     fn tell(&self, seen: Vec<(Row, SeenSourceJson)>, report: &mut Report) -> anyhow::Result<()> {
         let mut seen = seen.into_iter();
         loop {

@@ -1,6 +1,7 @@
 //! The short forms of fault runs against the real program. The long ones, and the other faults, are in the bench:
 //! `bench/README.md`.
 
+mod disk;
 mod nodes;
 
 use std::path::Path;

@@ -33,6 +33,25 @@ async fn killing_a_node_loses_and_doubles_nothing() {
     assert!(report.is_passed(), "{report:?}");
 }
 
+/// Unless the balancer ends the calls of a node that hangs, they wait for as long as it does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_hangs_keeps_nobody_waiting_behind_the_guides_balancer() {
+    const HANGS: Duration = Duration::from_secs(12);
+    // The bench asks for 2.5 seconds; the rest allows for other tests running at the same time.
+    const WAIT_MAX: Duration = Duration::from_secs(7);
+    let (database, scratch) = (fresh_database().await, tempfile::tempdir().unwrap());
+    let mut nodes = Nodes::start(program(), &database.url, scratch.path()).await.unwrap();
+    let fault = async |nodes: &mut Nodes| {
+        nodes.pause_node(1, true)?;
+        tokio::time::sleep(HANGS).await;
+        nodes.pause_node(1, false)?;
+        nodes.until_back().await
+    };
+    let report = nodes.under_load(fault, |sql| Ok(database.sql(sql)?)).await.unwrap();
+    assert!(report.is_passed(), "{report:?}");
+    assert!(report.answer_max < WAIT_MAX && report.searches_out_max < WAIT_MAX, "{report:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killing_postgresql_loses_and_doubles_nothing() {
     let (cluster, scratch) = (durable_cluster().unwrap(), tempfile::tempdir().unwrap());

@@ -110,12 +110,22 @@ fn every_verb_explains_itself() {
         assert!(sentence.len() > 10, "{verb}: {sentence}");
         assert!(rest.starts_with(&format!("Usage: mnemon {verb}")), "{verb}: {rest}");
         assert!(rest.contains("--json"), "{verb}");
+        assert!(rest.contains("\nExample:\n  mnemon "), "{verb}: {rest}");
         for flag in rest.lines().map(str::trim_start).filter(|line| line.starts_with("--")) {
             let explained = flag.split_once("  ").is_some_and(|(_, text)| !text.trim().is_empty());
             let is_alone = rest.lines().any(|line| line.trim() == flag.trim());
             assert!(explained || is_alone, "{verb}: {flag}");
         }
     }
+}
+
+#[test]
+fn the_commands_come_in_groups() {
+    let help = Place::new().run(&["--help"]).out;
+    for group in ["Memory", "Files and sources", "Assistants and keys", "People and projects", "The service"] {
+        assert!(help.contains(&format!("\n{group}:\n  ")), "{group}: {help}");
+    }
+    assert!(!help.contains("\nCommands:"), "{help}");
 }
 
 #[test]

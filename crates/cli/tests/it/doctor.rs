@@ -41,8 +41,11 @@ fn each_fault_is_found_and_has_its_advice() {
     let address = "FAILED  configuration: the configuration has 1 mistake(s):\n  - server.listen must be an address";
     check(&["--url", &url, "--key", &service.key(), "--listen", "nonsense"], address);
     drop(service);
-    let away = format!("FAILED  service is alive: no answer from {url}; start it with `mnemon serve`, or pass --url");
+    let away =
+        format!("FAILED  service is alive: no answer from {url}; is the service running? Start it with `mnemon serve`");
     check(&["--url", &url, "--key", "k"], &away);
+    let told = place.run(&["doctor", "--url", &url, "--key", "k"]).out;
+    assert!(told.lines().all(|line| line.matches("no answer").count() <= 1), "each cause once: {told}");
     let json = place.run(&["doctor", "--json", "--url", &url, "--key", "k"]);
     assert_eq!((json.code, &json.json()["ok"]), (1, &json!(false)));
     assert_eq!(json.json()["findings"][0]["ok"], true);
@@ -62,6 +65,8 @@ fn a_data_directory_is_read_as_a_whole_beside_its_service_and_damage_is_named() 
     assert!(well.out.contains("ok      file permissions: only the owner can read the data"), "{}", well.out);
     service.stop();
     assert_eq!(doctor(&["--restore-check"]).code, 0);
+    let nothing = place.run(&["doctor", "--restore-check", "--data-dir", "elsewhere"]);
+    assert!(nothing.code == 1 && nothing.out.contains("there is no data of mnemon in "), "{nothing:?}");
     let file = place.data_dir().join("mnemon.db");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
     let open = doctor(&["--restore-check"]);

@@ -1,4 +1,4 @@
-//! The log tells an operator what happens, and never what anybody saved, searched for or uses as a credential.
+//! The log says what happens, and never what anybody saved, searched for or uses as a credential.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -95,7 +95,7 @@ fn no_log_line_holds_record_text_queries_or_keys_at_any_level() {
 }
 
 #[test]
-fn refused_credentials_leave_one_line_per_address_whoever_they_pretend_to_be() {
+fn refused_credentials_leave_one_line_per_address_under_any_name() {
     let place = Place::new();
     let config = place.write("mnemon.toml", "[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
     let service = place.serve(&["--log-format", "json", "--config", &config.display().to_string()]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 
 use crate::admin::house::House;
-use crate::process::{Done, Place};
+use crate::process::{Done, Place, at_terminal, signal};
 
 fn export(house: &House, key: &str, name: &str, more: &[&str]) -> String {
     let done = house.with_key(key, &[&["export", name], more].concat());
@@ -48,6 +48,12 @@ fn furnish(house: &House) {
         "sha256:00",
         "--valid-until",
         "2099-01-01T00:00:00Z",
+        "--tag",
+        "House 7",
+        "--tag",
+        "[red]",
+        "--occurred-at",
+        "2026-01-31/2026-02-01",
     ]);
     save(&["Mine alone", "--scope", "draft"]);
     for n in 0..3 {
@@ -61,6 +67,7 @@ fn a_file_comes_back_byte_for_byte_and_so_does_a_folder() {
     furnish(&house);
     let first = export(&house, &house.key, "out.jsonl", &[]);
     assert_eq!(texts(&first).len(), 7);
+    assert!(first.contains("\"tags\":[\"House 7\",\"[red]\"],\"occurred_at\":\"2026-01-31/2026-02-01\""), "{first}");
     let mode = std::fs::metadata(house.place.path().join("out.jsonl")).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it holds all texts");
     let printed = house.admin(&["export"]);
@@ -247,4 +254,48 @@ fn without_a_service_or_a_known_format_it_says_what_to_do() {
     assert_eq!((unknown.code, unknown.err.as_str()), (1, told));
     let packed = house.admin(&["import", "a.zip"]);
     assert_eq!(packed.err, "error: a.zip is an archive; unpack it and import the files in it\n");
+}
+
+fn many(house: &House, count: usize) {
+    let line = |n: usize| {
+        format!("{{\"type\":\"record\",\"content\":\"Locker {n} belongs to the person who has badge {n}.\"}}\n")
+    };
+    house.place.write("many.jsonl", &(0..count).map(line).collect::<String>());
+}
+
+#[test]
+fn at_a_terminal_an_import_shows_how_far_it_is() {
+    let house = House::open();
+    many(&house, 700);
+    let connection = ["--url", house.service.url.as_str(), "--key", house.key.as_str()];
+    let done = at_terminal(house.place.command(&[&["import", "many.jsonl"], &connection[..]].concat()), "");
+    assert_eq!((done.code, done.out.as_str()), (0, "700 records saved, 0 already there, 0 not taken.\n"), "{done:?}");
+    assert!(done.err.contains("importing: 500 of 700 records (71 %), about "), "{}", done.err);
+    assert!(done.err.contains("importing: 700 of 700 records (100 %), about 0 s left"), "{}", done.err);
+    let piped = house.admin(&["import", "many.jsonl"]);
+    assert_eq!((piped.code, piped.err.as_str()), (0, ""), "nothing is shown elsewhere");
+}
+
+#[test]
+fn an_import_that_is_stopped_says_how_far_it_came_and_the_same_command_goes_on() {
+    let house = House::open();
+    let count = 20_000;
+    many(&house, count);
+    let connection = ["--url", house.service.url.as_str(), "--key", house.key.as_str()];
+    let mut command = house.place.command(&[&["import", "many.jsonl"], &connection[..]].concat());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let running = command.spawn().expect("the binary runs");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while house.admin_json(&["record", "list", "--limit", "1"])["records"] == json!([]) {
+        assert!(std::time::Instant::now() < until, "nothing was ever saved");
+    }
+    signal(&running.id().to_string(), "INT");
+    let stopped = Done::of(running.wait_with_output().expect("it ends"));
+    assert_eq!((stopped.code, stopped.out.as_str()), (130, ""), "{stopped:?}");
+    let said = stopped.err.strip_prefix("The import stopped after ").expect("it says so");
+    assert!(said.ends_with(" records, which stay. Run the same command again to continue\n"), "{said}");
+    let told: u64 = said.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+    let rest = import(&house, &house.key, &["many.jsonl"]);
+    let (saved, present) = (rest["saved"].as_u64().expect("a number"), rest["present"].as_u64().expect("a number"));
+    assert!(present >= told && saved > 0 && saved + present == count as u64, "{told}: {rest}");
 }

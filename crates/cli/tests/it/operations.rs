@@ -116,12 +116,25 @@ fn the_alerts_fire_where_they_should_and_stay_quiet_right_below() {
     check(&["check", "rules"], "prometheus/mnemon.rules.yml");
     check(&["check", "config"], "prometheus/prometheus.yml");
     check(&["test", "rules"], "prometheus/mnemon.test.yml");
+    // What a real Prometheus saw of a real outage.
+    check(&["test", "rules"], "prometheus/outage.test.yml");
     let tests = std::fs::read_to_string(ops("prometheus/mnemon.test.yml")).expect("the tests of the alerts");
     for alert in RULES.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
         for kind in ["fires", "stays quiet"] {
             assert!(tests.contains(&format!("- name: {alert} {kind}\n")), "{alert} has no test that it {kind}");
         }
     }
+}
+
+#[test]
+fn the_guides_scrape_configuration_is_one() {
+    let place = Place::new();
+    let guide = include_str!("../../../../docs/operations/monitoring.md");
+    let block = guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
+    let file = place.write("prometheus.yml", block).display().to_string();
+    let done = tool("promtool", &["check", "config", &file]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(block.contains("job_name: mnemon"), "the alerts look for this job: {block}");
 }
 
 /// A running Prometheus, ended with the value.

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use mnemon_testkit::faults::nodes::{freeze_server, kill_server, restart_server, 
 use mnemon_testkit::postgres::{Cluster, ClusterOptions};
 use serde_json::json;
 
-use crate::operations::address_of;
+use crate::operations::{address_of, operator_token, request};
 use crate::process::Place;
 
 /// No answer may take longer, whatever storage does.
@@ -126,6 +125,10 @@ fn a_frozen_database_holds_no_call_longer_than_its_deadline() {
     freeze_server(&cluster, false).expect("it goes on");
     let works = || call(&address, &key, "remember", &json!({"content": "We are back."})).1.contains("searchable");
     until("saves work again", works);
+    let page = request(&address, "GET", "/metrics", &format!("Bearer {}", operator_token(&service)), "");
+    let series = "\nmnemon_tool_calls_total{outcome=\"storage\",tool=\"unknown\"} ";
+    let counted = page.split_once(series).and_then(|(_, rest)| rest.lines().next());
+    assert!(counted.is_some_and(|count| count != "0"), "calls that ended at their credential count: {page}");
 }
 
 #[test]
@@ -180,28 +183,4 @@ fn a_standby_may_be_promoted_only_if_no_other_has_received_more() {
     );
     let right = check(&two);
     assert!(right.code == 0 && right.out.contains("no other standby has more: promote it"), "{right:?}");
-}
-
-#[test]
-fn under_systemd_the_first_key_goes_to_a_private_file_and_not_to_the_journal() {
-    let place = Place::new();
-    let journal = place.write("journal", "");
-    let out = std::fs::File::options().append(true).open(&journal).expect("a file");
-    let about = out.metadata().expect("it is there");
-    let mut command =
-        place.command(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0", "--ready-file", "ready"]);
-    command.env("JOURNAL_STREAM", format!("{}:{}", about.dev(), about.ino()));
-    let errors = out.try_clone().expect("a second handle");
-    let mut child = command.stdout(out).stderr(errors).spawn().expect("the binary runs");
-    until("it is ready", || place.path().join("ready").exists());
-    let _ = child.kill();
-    let _ = child.wait();
-    let file = place.data_dir().join("first-start.txt");
-    let (secrets, logged) = (std::fs::read_to_string(&file), std::fs::read_to_string(&journal));
-    let (secrets, logged) = (secrets.expect("the secrets are kept"), logged.expect("the journal"));
-    assert!(secrets.contains("mnm_") && secrets.contains("mnp_"), "{secrets}");
-    assert!(!logged.contains("mnm_") && !logged.contains("mnp_"), "{logged}");
-    assert!(logged.contains(&file.display().to_string()), "{logged}");
-    let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
 }

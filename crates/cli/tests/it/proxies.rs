@@ -2,14 +2,15 @@
 //! authority.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use mnemon_testkit::faults::guides_balancer;
 
 use crate::operations::address_of;
 use crate::process::{Done, Place, Service};
 
-const GUIDE: &str = include_str!("../../../../docs/guides/many-nodes.md");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// HAProxy with a configuration, on a free port of loopback.
@@ -42,21 +43,6 @@ impl Drop for Proxy {
     }
 }
 
-/// The guide's configuration, with the addresses of a test.
-fn balancer_of_the_guide(service: &Service) -> String {
-    let block = GUIDE.split("HAProxy:\n```\n").nth(1).and_then(|rest| rest.split("```").next());
-    let mut configuration = block.expect("the guide has a configuration").to_owned();
-    let mut replace = |from: &str, to: &str| {
-        assert!(configuration.contains(from), "{from}");
-        configuration = configuration.replace(from, to);
-    };
-    replace("bind :443 ssl crt /etc/haproxy/memory.pem", "bind FRONT");
-    for node in 11..=13 {
-        replace(&format!("10.0.0.{node}:7676"), address_of(service));
-    }
-    configuration
-}
-
 /// The status of a call with a wrong key, which claims to come from somewhere.
 fn guess(address: &str, number: usize) -> String {
     let mut stream = TcpStream::connect(address).expect("the proxy listens");
@@ -70,13 +56,13 @@ fn guess(address: &str, number: usize) -> String {
     line.split(' ').nth(1).expect("a status").to_owned()
 }
 
-#[test]
-fn a_made_up_address_does_not_escape_the_limit_on_wrong_keys_behind_the_guides_balancer() {
+/// The limit on wrong keys holds behind a balancer, wherever its callers say that they are.
+fn check_made_up_addresses(balancer: impl Fn(SocketAddr) -> String) {
     let place = Place::new();
     let mut command = place.command(&[]);
     command.env("MNEMON_TRUSTED_PROXIES", "127.0.0.1");
     let service = Service::start_by(&place, command, &[]);
-    let proxy = Proxy::start(&place, &balancer_of_the_guide(&service));
+    let proxy = Proxy::start(&place, &balancer(address_of(&service).parse().expect("an address")));
     let deadline = Instant::now() + PATIENCE;
     while guess(&proxy.address, 0) == "503" {
         assert!(Instant::now() < deadline, "the balancer finds no node");
@@ -84,6 +70,26 @@ fn a_made_up_address_does_not_escape_the_limit_on_wrong_keys_behind_the_guides_b
     let statuses: Vec<String> = (1..=30).map(|number| guess(&proxy.address, number)).collect();
     assert_eq!(statuses.iter().filter(|status| *status == "401").count(), 29, "one was used up before: {statuses:?}");
     assert_eq!(statuses.last().map(String::as_str), Some("429"));
+}
+
+#[test]
+fn a_made_up_address_does_not_escape_the_limit_on_wrong_keys_behind_the_guides_balancer() {
+    check_made_up_addresses(|node| guides_balancer("FRONT", &[node]));
+}
+
+#[test]
+fn a_made_up_address_does_not_escape_the_limit_on_wrong_keys_behind_the_balancer_of_the_compose_file() {
+    const CONFIGURATION: &str = include_str!("../../../../ops/container/haproxy.cfg");
+    check_made_up_addresses(|node| {
+        let is_other = |line: &&str| ["server node2 ", "server node3 "].iter().any(|one| line.contains(one));
+        let lines: Vec<&str> = CONFIGURATION.lines().filter(|line| !is_other(line)).collect();
+        let text = lines.join("\n") + "\n";
+        let (bind, server) = ("bind :7676\n", "server node1 node1:7676\n");
+        assert!(text.contains(bind) && text.contains(server), "{text}");
+        // Its names and its resolver are those of containers, and so is the room for twenty thousand connections.
+        let text = text.replace(bind, "bind FRONT\n").replace("maxconn 20000\n", "maxconn 200\n");
+        text.replace(server, &format!("server node1 {node}\n"))
+    });
 }
 
 /// Runs openssl.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::process::{Done, Place, Service};
 
-/// Sets the title, clears the screen, rings the bell, deletes, moves the cursor by a C1 code, reverses the text
+/// Sets the title, clears the screen, sounds the bell, deletes, moves the cursor by a C1 code, reverses the text
 /// direction.
 const HOSTILE: &str = "deploy \u{1b}]0;owned\u{7} \u{1b}[2J\u{7f} \u{9b}5A \r\u{8} \u{202e}txt.exe\u{2066} \u{2028}end";
 const SHOWN: &str = r"deploy \u{1b}]0;owned\u{7} \u{1b}[2J\u{7f} \u{9b}5A \r\u{8} \u{202e}txt.exe\u{2066} \u{2028}end";

@@ -55,7 +55,7 @@ impl Story {
         self.commit();
     }
 
-    /// The hash of a file as `mnemon hash` tells it.
+    /// The hash of a file as `mnemon hash` prints it.
     fn hash(&self, arguments: &[&str]) -> String {
         let done = self.place.run(&[&["hash"], arguments].concat());
         assert_eq!(done.code, 0, "{done:?}");

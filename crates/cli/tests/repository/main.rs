@@ -1,6 +1,8 @@
 //! Rules that can be checked automatically: the paths in the map exist, files do not use each other in circles.
 
 mod circles;
+mod faults;
+mod packages;
 
 use std::path::{Path, PathBuf};
 
@@ -122,23 +124,82 @@ fn no_comment_is_wider_than_the_code_may_be() {
     assert!(wide.is_empty(), "comments wider than {width} columns: {wide:#?}");
 }
 
-/// Words that make a reader decode a comment: say the number, the caller, the effect.
+/// Words that make a reader decode a sentence: say the number, the caller, the effect.
 const RIDDLES: [&str; 4] = ["so many", "whoever", "in vain", "anew"];
+
+/// What persons do and code does not: it returns, reports, finds, ends.
+const DONE_BY_PERSONS: [&str; 3] = ["tells", "meets", "rings"];
+
+/// Names of files that did not say what is in them.
+const OLD_NAMES: [&str; 24] = [
+    "acts",
+    "appearance",
+    "briefs",
+    "company",
+    "departure",
+    "door",
+    "flat",
+    "flight",
+    "holding_arguments",
+    "leaving",
+    "ledger",
+    "lessons",
+    "oversight",
+    "rec",
+    "seats",
+    "survey",
+    "surveys",
+    "told",
+    "together",
+    "tower",
+    "town",
+    "twice",
+    "wide",
+    "as_known",
+];
+
+fn has_one_of(text: &str, riddles: &[&str]) -> bool {
+    let words = format!(" {} ", text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " "));
+    riddles.iter().any(|riddle| words.contains(&format!(" {riddle} ")))
+}
+
+fn comment(line: &str) -> &str {
+    line.split_once("// ").or(line.split_once("//! ")).map_or("", |(_, comment)| comment)
+}
+
+/// The lines of a file of which a part has one of the words.
+fn lines_with(path: &Path, part: fn(&str) -> &str, words: &[&str], found: &mut Vec<String>) {
+    for (at, line) in std::fs::read_to_string(path).expect("a source file can be read").lines().enumerate() {
+        if has_one_of(part(line), words) {
+            found.push(format!("{}:{}: {}", path.display(), at + 1, line.trim()));
+        }
+    }
+}
 
 #[test]
 fn comments_have_no_riddles() {
     let mut found = Vec::new();
     visit_sources(&mut |path| {
-        for (at, line) in std::fs::read_to_string(path).unwrap().lines().enumerate() {
-            let comment = line.split_once("// ").or(line.split_once("/// ")).or(line.split_once("//! "));
-            let words = comment.map_or("", |(_, comment)| comment).to_lowercase();
-            let words = format!(" {} ", words.replace(|c: char| !c.is_alphanumeric(), " "));
-            if RIDDLES.iter().any(|riddle| words.contains(&format!(" {riddle} "))) {
-                found.push(format!("{}:{}: {}", path.display(), at + 1, line.trim()));
-            }
-        }
+        lines_with(path, comment, &RIDDLES, &mut found);
+        lines_with(path, comment, &DONE_BY_PERSONS, &mut found);
     });
     assert!(found.is_empty(), "comments to say in plain words: {found:#?}");
+}
+
+#[test]
+fn no_name_and_no_text_of_a_crate_is_a_riddle() {
+    let mut found = Vec::new();
+    visit_ending(&root().join("crates"), &["rs", "sql", "html", "toml"], &mut |path| {
+        // This file has the list.
+        if !path.ends_with("tests/repository/main.rs") {
+            lines_with(path, |line| line, &RIDDLES, &mut found);
+        }
+        let of_source = path.iter().skip_while(|part| *part != "src").filter_map(|part| Path::new(part).file_stem());
+        if of_source.filter_map(|name| name.to_str()).any(|name| OLD_NAMES.contains(&name)) {
+            found.push(path.display().to_string());
+        }
+    });
+    assert!(found.is_empty(), "names and texts to say in plain words: {found:#?}");
 }
 
 #[test]
@@ -156,8 +217,9 @@ fn a_module_is_a_file_beside_its_folder() {
 
 /// Every Markdown page that people read.
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md"].map(|name| root().join(name)).into();
+    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md", "llms.txt"]
+        .map(|name| root().join(name))
+        .into();
     let mut folders = vec![root().join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder that can be read") {
@@ -208,11 +270,15 @@ fn the_index_of_the_documentation_names_every_page() {
 }
 
 fn visit(folder: &Path, look: &mut impl FnMut(&Path)) {
+    visit_ending(folder, &["rs"], look);
+}
+
+fn visit_ending(folder: &Path, ends: &[&str], look: &mut impl FnMut(&Path)) {
     for entry in std::fs::read_dir(folder).expect("a folder that can be read") {
         let path = entry.expect("an entry that can be read").path();
         if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
-            visit(&path, look);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+            visit_ending(&path, ends, look);
+        } else if path.extension().and_then(|end| end.to_str()).is_some_and(|end| ends.contains(&end)) {
             look(&path);
         }
     }

@@ -14,16 +14,27 @@ impl Engine {
         plan: Option<PlanName>,
         paid_until: Option<Timestamp>,
     ) -> Result<Account, AdminError> {
+        let account = self.check_new_account(ctx, name, plan, paid_until).await?;
+        let audit = self.admin_audit(ctx, account.id, None, "account.create", account.id).about(&account.name);
+        self.store.insert_account(account.clone(), audit).await?;
+        Ok(account)
+    }
+
+    /// An account that the operator makes.
+    pub(super) async fn check_new_account(
+        &self,
+        ctx: &AdminContext,
+        name: &str,
+        plan: Option<PlanName>,
+        paid_until: Option<Timestamp>,
+    ) -> Result<Account, AdminError> {
         ctx.need_operator()?;
-        let account = Account {
+        Ok(Account {
             id: AccountId::new(self.ids.uuid(ctx.now)),
             name: self.check_name(ctx, "name", name).await?,
             subscription: Subscription { plan, paid_until, is_suspended: false },
             created_at: ctx.now,
-        };
-        let audit = self.admin_audit(ctx, account.id, None, "account.create", account.id).about(&account.name);
-        self.store.insert_account(account.clone(), audit).await?;
-        Ok(account)
+        })
     }
 
     /// Accounts by id: all for the operator, its own for an admin.

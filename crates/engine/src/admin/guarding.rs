@@ -2,12 +2,12 @@
 //! the mode does to a call is decided in `guarding.rs`, one room up.
 
 use futures_util::future::try_join_all;
-use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
-use mnemon_store::{Actor, AuditFilter};
+use mnemon_core::{AccountId, ContentHash, KeyId, MemberId, Project, ProjectId, RecordId, Timestamp, parse_hex};
+use mnemon_store::{Actor, AuditEntry, AuditFilter, StoreError};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::guarding::{CAUTIONED, GuardMode, REJECTED, REPORTED, reference};
+use crate::guarding::{CAUTIONED, Found, GuardMode, REJECTED, REPORTED, reference};
 
 /// A finding of the guard, by the text's hash. The text itself is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,15 @@ pub struct Rejection {
     pub member: Option<MemberId>,
     /// That member's name at the time.
     pub member_name: Option<String>,
+    pub key: Option<KeyId>,
     /// What kind of text it was, and how long, for example "content, 1240 characters".
     pub what: Option<String>,
+    /// What the text does, as a clause about it.
+    pub does: Option<String>,
+    /// Where it came from, if everybody in the project may know that.
+    pub source: Option<String>,
+    /// A fingerprint of what it says.
+    pub content: Option<ContentHash>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
     /// The reference in the refused caller's answer; it also releases the text.
@@ -27,6 +34,17 @@ pub struct Rejection {
     pub is_caution: bool,
     /// Whether it was stored, with a mark or because the mode was `report`.
     pub was_stored: bool,
+}
+
+/// A finding, with what became of its text since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownRejection {
+    pub rejection: Rejection,
+    /// The label of the key that brought it, or its last characters.
+    pub key_label: Option<String>,
+    pub is_released: bool,
+    /// The newest record with the text, of those that the admin sees.
+    pub record: Option<RecordId>,
 }
 
 /// Which text to release.
@@ -69,34 +87,40 @@ impl Engine {
         Ok(all.filter(|found| wanted.is_none_or(|wanted| found.reference == wanted)).take(limit).collect())
     }
 
-    /// Which of these findings were released in their project since.
-    pub async fn find_released(&self, found: &[Rejection]) -> Result<Vec<bool>, AdminError> {
-        let is_released = async |rejection: &Rejection| match (rejection.project, parse_hex(&rejection.hash)) {
-            (Some(project), Some(hash)) => self.store.is_released(project, hash).await,
-            _ => Ok(false),
+    /// What became of the texts of findings, for those who decide about them.
+    pub async fn follow_rejections(
+        &self,
+        ctx: &AdminContext,
+        found: Vec<Rejection>,
+    ) -> Result<Vec<ShownRejection>, AdminError> {
+        Ok(try_join_all(found.into_iter().map(|rejection| self.follow_rejection(ctx, rejection))).await?)
+    }
+
+    async fn follow_rejection(&self, ctx: &AdminContext, rejection: Rejection) -> Result<ShownRejection, StoreError> {
+        let is_released = match (rejection.project, parse_hex(&rejection.hash)) {
+            (Some(project), Some(hash)) => self.store.is_released(project, hash).await?,
+            _ => false,
         };
-        Ok(try_join_all(found.iter().map(is_released)).await?)
+        let record = match (rejection.project, rejection.content) {
+            (Some(project), Some(content)) if is_released || rejection.was_stored => {
+                let copies = self.store.list_saying(project, content).await?;
+                copies.into_iter().find(|(_, audience)| ctx.viewer().sees(audience)).map(|(id, _)| id)
+            }
+            _ => None,
+        };
+        let key = match rejection.key {
+            Some(key) => self.store.find_key(key).await?,
+            None => None,
+        };
+        let key_label = key.and_then(|row| row.label.or_else(|| Some(format!("…{}", row.hint?))));
+        Ok(ShownRejection { rejection, key_label, is_released, record })
     }
 
     async fn rejections(&self, account: AccountId) -> Result<Vec<Rejection>, AdminError> {
         let actions = Some([REJECTED, REPORTED, CAUTIONED].map(str::to_owned).to_vec());
         let filter = AuditFilter { actions, ..AuditFilter::default() };
         let found = self.store.search_audit(account, filter, AUDIT_ROWS).await?.into_iter();
-        let shown = found.map(|(entry, _)| Rejection {
-            at: entry.at,
-            project: entry.project,
-            member: match entry.actor {
-                Actor::Member(member) => Some(member),
-                _ => None,
-            },
-            is_caution: entry.action == CAUTIONED,
-            was_stored: entry.action != REJECTED,
-            reference: reference(&entry.subject).to_owned(),
-            member_name: entry.actor_name,
-            what: entry.subject_name,
-            hash: entry.subject,
-        });
-        Ok(shown.collect())
+        Ok(found.map(|(entry, _)| to_rejection(entry)).collect())
     }
 
     /// Releases one false positive in a project: the account's admins decide that for their own. Answers with the hash.
@@ -128,5 +152,31 @@ impl Engine {
         here.map(|found| (found.reference, found.hash))
             .find_map(|(known, hash)| (known == reference).then_some(hash))
             .ok_or(AdminError::NotFound("rejection with this reference in the project"))
+    }
+}
+
+fn to_rejection(entry: AuditEntry) -> Rejection {
+    let found = entry.subject_name.as_deref().map(Found::read);
+    let (what, does, content, source) = match found {
+        Some(found) => (Some(found.what), found.does, found.content, found.source),
+        None => (None, None, None, None),
+    };
+    Rejection {
+        at: entry.at,
+        project: entry.project,
+        member: match entry.actor {
+            Actor::Member(member) => Some(member),
+            _ => None,
+        },
+        member_name: entry.actor_name,
+        key: entry.key,
+        what,
+        does,
+        source,
+        content,
+        is_caution: entry.action == CAUTIONED,
+        was_stored: entry.action != REJECTED,
+        reference: reference(&entry.subject).to_owned(),
+        hash: entry.subject,
     }
 }

@@ -3,6 +3,7 @@
 //! and for admins its author.
 
 mod places;
+mod sources;
 
 use std::collections::HashSet;
 
@@ -11,13 +12,11 @@ use mnemon_core::{
     Audience, Department, Fact, FactKey, Member, PlanLimits, Project, ProjectId, RecordId, Role, Scope, Timestamp,
     WorkspaceName,
 };
-use mnemon_store::{AdoptedSource, Insert, Inserted, Listed, Observation, Seen};
+use mnemon_store::{Insert, Inserted, Listed, Seen};
 
-use super::sources::check_path;
 use super::{AdminContext, AdminError};
 use crate::remember::{Written, idempotency, texts, without_secrets};
 use crate::usage::Counted;
-use crate::validate::HASHES_MAX;
 use crate::{CallContext, CallError, Engine, Remember};
 use places::Taken;
 
@@ -60,6 +59,7 @@ pub struct ImportedRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSource {
     pub source_id: String,
+    /// `None`: every workspace with records of it. Exports were like that when a source belonged to its project.
     pub workspace: Option<WorkspaceName>,
     pub scope: Scope,
     pub department: Option<String>,
@@ -162,7 +162,7 @@ impl Engine {
             }
         }
         if import.is_dry_run {
-            ready.into_iter().for_each(|ready| outcomes[ready.nth] = Some(ready.outcome));
+            self.compare_ready(ready, &mut outcomes).await?;
         } else {
             self.save_ready(import, ready, &mut outcomes).await?;
         }
@@ -267,7 +267,7 @@ impl Engine {
             Ok(clean) => clean,
             Err(error) => return refusal(error).map(Err),
         };
-        let is_cautioned = match self.check_texts(ctx, texts(&call)).await {
+        let is_cautioned = match self.check_texts(ctx, call.open_source(), texts(&call)).await {
             Ok(is_cautioned) => is_cautioned,
             Err(error) => return refusal(error).map(Err),
         };
@@ -277,6 +277,7 @@ impl Engine {
             department,
             audience,
             is_cautioned,
+            key: Some(ctx.credential.key),
             created_at,
             refreshed_elsewhere_at: has_past.then_some(updated_at),
         };
@@ -284,6 +285,15 @@ impl Engine {
         let PlanLimits { records_max, workspaces_max, .. } = self.plan_limits(ctx);
         let insert = Insert { record, records_max, workspaces_max, idempotency, supersede: None };
         Ok(Ok((insert, ImportOutcome::Saved { redacted, is_cautioned, is_by_other })))
+    }
+
+    /// Says of each record whether it is new, and saves none.
+    async fn compare_ready(&self, ready: Vec<Ready>, outcomes: &mut [Option<ImportOutcome>]) -> Result<(), AdminError> {
+        let repeated = try_join_all(ready.iter().map(|ready| self.store.is_repeated(&ready.insert.record))).await?;
+        for (ready, is_repeated) in ready.into_iter().zip(repeated) {
+            outcomes[ready.nth] = Some(if is_repeated { ImportOutcome::Present } else { ready.outcome });
+        }
+        Ok(())
     }
 
     /// Hands the records to storage in their order, all at once: storage writes together what waits together.
@@ -316,57 +326,6 @@ impl Engine {
             });
         }
         Ok(())
-    }
-
-    /// Takes over what was known about a source of which the caller sees a record.
-    async fn adopt(&self, import: &mut Import, source: ImportedSource) -> Result<ImportOutcome, AdminError> {
-        let ImportedSource { source_id, workspace, scope, department, known, confirmed_hash } = source;
-        let known_hash = match &known {
-            Seen::Hash(hash) => Some(hash),
-            Seen::Gone { moved_to } => {
-                if let Err(error) = check_path(moved_to.as_deref()) {
-                    return Ok(refused("invalid", error.to_string()));
-                }
-                None
-            }
-        };
-        for hashes in [known_hash, confirmed_hash.as_ref()].into_iter().flatten() {
-            let pieces: Vec<&str> = hashes.split(' ').map(|hash| hash.trim_start_matches('?')).collect();
-            if pieces.len() > 2 * (2 * HASHES_MAX + 1) {
-                return Ok(refused("invalid", format!("known_hash of '{source_id}' lists too many hashes")));
-            }
-            for hash in pieces {
-                match self.check_hash(Some(&import.call), &source_id, hash).await {
-                    Ok(()) => {}
-                    Err(AdminError::Invalid(text)) => return Ok(refused("invalid", text)),
-                    Err(AdminError::Call(error)) => return refusal(error),
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        let ctx = &import.call;
-        let department = match import.department_called(department.as_deref()) {
-            Ok(department) => department.or(ctx.credential.department),
-            Err(text) => return Ok(refused("invalid", text)),
-        };
-        let Some(audience) = Audience::of(scope, ctx.credential.member, department) else {
-            return Ok(ImportOutcome::Source(false));
-        };
-        let workspace = workspace.or_else(|| ctx.credential.workspace.clone()).unwrap_or_default();
-        let summaries = self.store.list_by_source(ctx.project(), &source_id, Some(&workspace)).await?;
-        let is_seen = summaries.iter().any(|summary| ctx.viewer().sees(&summary.audience));
-        if !is_seen || import.is_dry_run {
-            return Ok(ImportOutcome::Source(import.is_dry_run));
-        }
-        let Observation { source_id, seen: known } =
-            match self.without_orders(Some(ctx), Observation { source_id, seen: known }).await {
-                Ok(observation) => observation,
-                Err(AdminError::Call(error)) => return refusal(error),
-                Err(error) => return Err(error),
-            };
-        let adopted = AdoptedSource { workspace, source_id, audience, known, confirmed_hash };
-        let is_new = self.store.adopt_source(ctx.project(), adopted, ctx.now).await?;
-        Ok(ImportOutcome::Source(is_new))
     }
 }
 

@@ -10,7 +10,7 @@ use mnemon_store::{IntegrationRow, UpstreamAddress};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::integrations::{Looked, ToolNames, ToolState, check_name, is_allowed, state_of};
+use crate::integrations::{Looked, Silence, ToolNames, ToolState, check_name, is_allowed, state_of};
 
 pub use request::IntegrationRequest;
 pub use sealing::KeyMismatch;
@@ -52,6 +52,8 @@ pub struct ShownIntegration {
     pub tools: Vec<ShownTool>,
     /// How calls to it went, as far as this node made any.
     pub health: Health,
+    /// Why it did not answer when this node asked for its tools the last time, if it did not.
+    pub silence: Option<Silence>,
 }
 
 /// The result of a test: which server answered, or why none did.
@@ -261,6 +263,7 @@ impl Engine {
             seen_at: row.seen_at,
             tools,
             health: self.integrations.gateway.health(project.id.to_bytes(), &row.name, self.clock.now()),
+            silence: self.integrations.silence(project.id, &row.name),
         })
     }
 }

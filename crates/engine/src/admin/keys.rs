@@ -1,12 +1,13 @@
-//! Keys: created, listed without their secret, revoked. To rotate a key, create a second one and revoke the first.
+//! Keys: created, listed without their secret, changed, revoked. To rotate a key, create a second one and revoke the
+//! first.
 
 use std::collections::{BTreeSet, HashMap};
 
 use mnemon_core::{
-    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Secret, Timestamp, WorkspaceName, key_hint,
-    make_token,
+    Access, AccountId, CredentialHash, CredentialKind, KeyId, Member, MemberId, Project, ProjectId, Secret, Timestamp,
+    WorkspaceName, key_hint, make_token,
 };
-use mnemon_store::{Credential, KeyRow, NewKey};
+use mnemon_store::{AuditEntry, Credential, KeyChange, KeyRow, NewKey};
 
 use super::members::{check_end, check_rank};
 use super::{AdminContext, AdminError, Reach};
@@ -32,6 +33,15 @@ pub struct MadeKey {
     pub key: Secret<String>,
 }
 
+/// The changes of a key; absent fields stay as they are, and `Some(None)` takes something away.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyEdit {
+    pub label: Option<Option<String>>,
+    pub access: Option<Access>,
+    pub expires_at: Option<Option<Timestamp>>,
+    pub workspace: Option<Option<WorkspaceName>>,
+}
+
 /// A key in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownKey {
@@ -49,49 +59,155 @@ impl Engine {
         project: ProjectId,
         request: NewKeyRequest,
     ) -> Result<MadeKey, AdminError> {
+        let (project, request) = self.check_new_key(ctx, project, request).await?;
+        let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
+        let new = NewKey {
+            hash: CredentialHash::of(key.expose()),
+            hint: Some(key_hint(key.expose())),
+            ..self.key_without_secret(ctx, project.id, request)
+        };
+        let id = new.id;
+        let audit = self.audit_of_key(ctx, project.account, &new);
+        self.store.insert_key(new, audit).await?;
+        Ok(MadeKey { id, key })
+    }
+
+    /// The project and the request, with its label as it is stored, if the caller may make this key.
+    pub(super) async fn check_new_key(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        mut request: NewKeyRequest,
+    ) -> Result<(Project, NewKeyRequest), AdminError> {
         need_role(ctx)?;
         let project = self.reachable_project(ctx, project).await?;
         let reach = self.reach(ctx, project.account).await?;
         ctx.need_write()?;
         let member = self.member_within(&reach, project.account, request.member).await?;
-        check_rank(&reach, &member)?;
+        self.check_key_for(ctx, &reach, &project, &member, &mut request).await?;
+        request.id = self.unused(request.id).await?;
+        Ok((project, request))
+    }
+
+    /// The id of a key that a form will make, if the form was not sent before.
+    pub async fn check_unused(&self, id: KeyId) -> Result<KeyId, AdminError> {
+        self.unused(Some(id)).await.map(|_| id)
+    }
+
+    /// The id of a key to make, if none has it.
+    pub(super) async fn unused(&self, id: Option<KeyId>) -> Result<Option<KeyId>, AdminError> {
+        if let Some(id) = id
+            && self.store.find_key(id).await?.is_some()
+        {
+            let text = "this form was sent before, and the key that it made was shown then; make another if it is lost";
+            return Err(AdminError::Conflict(text.to_owned()));
+        }
+        Ok(id)
+    }
+
+    /// Checks a key for a member who is there, or is about to be.
+    pub(super) async fn check_key_for(
+        &self,
+        ctx: &AdminContext,
+        reach: &Reach,
+        project: &Project,
+        member: &Member,
+        request: &mut NewKeyRequest,
+    ) -> Result<(), AdminError> {
+        check_rank(reach, member)?;
         check_end(ctx, [request.expires_at, member.access_until].into_iter().flatten().min())?;
-        if let (Reach::Departments(_), Some(head)) = (&reach, ctx.credential())
+        if let (Reach::Departments(_), Some(head)) = (reach, ctx.credential())
             && !self.has_key_of(head, project.id, ctx.now).await?
         {
             return Err(AdminError::Forbidden("a head may make keys only for projects that it has a key of itself"));
         }
-        let label = match &request.label {
-            Some(label) => Some(self.check_name(ctx, "label", label).await?),
-            None => None,
-        };
-        if let Some(workspace) = &request.workspace {
-            self.check_name(ctx, "workspace", workspace.as_str()).await?;
+        request.label = self.check_label(ctx, request.label.as_deref()).await?;
+        self.check_default_workspace(ctx, request.workspace.as_ref()).await
+    }
+
+    async fn check_label(&self, ctx: &AdminContext, label: Option<&str>) -> Result<Option<String>, AdminError> {
+        match label {
+            Some(label) => Ok(Some(self.check_name(ctx, "label", label).await?)),
+            None => Ok(None),
         }
-        let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
-        let id = request.id.unwrap_or_else(|| KeyId::new(self.ids.uuid(ctx.now)));
-        if request.id.is_some() && self.store.find_key(id).await?.is_some() {
-            let text = "this form was sent before, and the key that it made was shown then; make another if it is lost";
-            return Err(AdminError::Conflict(text.to_owned()));
+    }
+
+    async fn check_default_workspace(
+        &self,
+        ctx: &AdminContext,
+        workspace: Option<&WorkspaceName>,
+    ) -> Result<(), AdminError> {
+        match workspace {
+            Some(workspace) => self.check_name(ctx, "workspace", workspace.as_str()).await.map(|_| ()),
+            None => Ok(()),
         }
-        let new = NewKey {
-            id,
-            hash: CredentialHash::of(key.expose()),
-            project: project.id,
-            member: member.id,
+    }
+
+    /// A key that nobody has the secret of yet.
+    pub(super) fn key_without_secret(&self, ctx: &AdminContext, project: ProjectId, request: NewKeyRequest) -> NewKey {
+        NewKey {
+            id: request.id.unwrap_or_else(|| KeyId::new(self.ids.uuid(ctx.now))),
+            hash: CredentialHash::from_bytes(self.ids.secret()),
+            project,
+            member: request.member,
             access: request.access,
-            label,
+            label: request.label,
             expires_at: request.expires_at,
             created_at: ctx.now,
             created_by: ctx.member_of_caller(),
             workspace: request.workspace,
-            hint: Some(key_hint(key.expose())),
+            hint: None,
+            link: None,
+        }
+    }
+
+    pub(super) fn audit_of_key(&self, ctx: &AdminContext, account: AccountId, key: &NewKey) -> AuditEntry {
+        let label = key.label.as_deref().unwrap_or_default();
+        self.admin_audit(ctx, account, Some(key.project), "key.create", key.id).about(label)
+    }
+
+    /// Changes a key: its secret stays, and the change holds from the next request on.
+    pub async fn change_key(&self, ctx: &AdminContext, id: KeyId, change: KeyEdit) -> Result<ShownKey, AdminError> {
+        let (key, member) = self.key_within(ctx, id).await?;
+        if key.revoked_at.is_some() {
+            return Err(AdminError::Conflict("the key is revoked; make another".to_owned()));
+        }
+        let label = match change.label {
+            Some(label) => self.check_label(ctx, label.as_deref()).await?,
+            None => key.label,
         };
+        let workspace = change.workspace.unwrap_or(key.workspace);
+        self.check_default_workspace(ctx, workspace.as_ref()).await?;
+        let expires_at = change.expires_at.unwrap_or(key.expires_at);
+        if expires_at != key.expires_at {
+            check_end(ctx, [expires_at, member.access_until].into_iter().flatten().min())?;
+        }
+        let access = change.access.unwrap_or(key.access);
+        let changed = KeyChange { id, account: key.account, label, access, expires_at, workspace };
         let audit = self
-            .admin_audit(ctx, project.account, Some(project.id), "key.create", id)
-            .about(&new.label.clone().unwrap_or_default());
-        self.store.insert_key(new, audit).await?;
-        Ok(MadeKey { id, key })
+            .admin_audit(ctx, key.account, Some(key.project), "key.change", id)
+            .about(changed.label.as_deref().unwrap_or_default());
+        if !self.store.update_key(changed, audit).await? {
+            return Err(AdminError::NotFound("key"));
+        }
+        let key = self.store.find_key(id).await?.ok_or(AdminError::NotFound("key"))?;
+        let mut shown = self.show_keys(vec![key], ctx.now).await?;
+        shown.pop().ok_or(AdminError::NotFound("key"))
+    }
+
+    /// A key and its member, if the caller may change it. What the caller may not know is absent.
+    async fn key_within(&self, ctx: &AdminContext, id: KeyId) -> Result<(KeyRow, Member), AdminError> {
+        need_role(ctx)?;
+        let absent = || AdminError::NotFound("key");
+        let key = self.store.find_key(id).await?.ok_or_else(absent)?;
+        if ctx.account_of_caller().is_some_and(|own| own != key.account) {
+            return Err(absent());
+        }
+        let reach = self.reach(ctx, key.account).await?;
+        let member = self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
+        ctx.need_write()?;
+        check_rank(&reach, &member)?;
+        Ok((key, member))
     }
 
     /// The keys of a project that the caller may manage, oldest first. A plain member sees its own.
@@ -158,21 +274,12 @@ impl Engine {
 
     /// Revokes a key: it is refused from the next request on.
     pub async fn revoke_key(&self, ctx: &AdminContext, id: KeyId) -> Result<(), AdminError> {
-        need_role(ctx)?;
-        let absent = || AdminError::NotFound("key");
-        let key = self.store.find_key(id).await?.ok_or_else(absent)?;
-        if ctx.account_of_caller().is_some_and(|own| own != key.account) {
-            return Err(absent());
-        }
-        let reach = self.reach(ctx, key.account).await?;
-        let member = self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
-        ctx.need_write()?;
-        check_rank(&reach, &member)?;
+        let (key, _) = self.key_within(ctx, id).await?;
         let audit = self
             .admin_audit(ctx, key.account, Some(key.project), "key.revoke", id)
             .about(key.label.as_deref().unwrap_or_default());
         let was_alive = self.store.revoke_key(id, ctx.now, audit).await?;
-        if was_alive { Ok(()) } else { Err(absent()) }
+        if was_alive { Ok(()) } else { Err(AdminError::NotFound("key")) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Members: an admin manages all of its account's, a head those of its department and below.
 
 use mnemon_core::{AccountId, DepartmentId, Member, MemberId, Role, Timestamp};
-use mnemon_store::MemberDeleted;
+use mnemon_store::{AuditEntry, MemberDeleted};
 
 use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
@@ -50,6 +50,23 @@ impl Engine {
         account: AccountId,
         new: NewMember,
     ) -> Result<Member, AdminError> {
+        let (_, member) = self.check_new_member(ctx, account, new).await?;
+        let audit = self.audit_of_member(ctx, &member);
+        self.store.insert_member(member.clone(), audit).await?;
+        Ok(member)
+    }
+
+    pub(super) fn audit_of_member(&self, ctx: &AdminContext, member: &Member) -> AuditEntry {
+        self.admin_audit(ctx, member.account, None, "member.create", member.id).about(&member.name)
+    }
+
+    /// A member that the caller may make.
+    pub(super) async fn check_new_member(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        new: NewMember,
+    ) -> Result<(Reach, Member), AdminError> {
         let reach = self.reach(ctx, account).await?;
         ctx.need_write()?;
         self.check_department(&reach, account, new.department).await?;
@@ -64,9 +81,7 @@ impl Engine {
         };
         check_within(&reach, &member)?;
         check_end(ctx, member.access_until)?;
-        let audit = self.admin_audit(ctx, account, None, "member.create", member.id).about(&member.name);
-        self.store.insert_member(member.clone(), audit).await?;
-        Ok(member)
+        Ok((reach, member))
     }
 
     /// The members that the caller may manage, by name.

@@ -82,9 +82,11 @@ impl Engine {
     async fn readable_record(&self, ctx: &AdminContext, id: RecordId) -> Result<(Project, Listed), AdminError> {
         if let Some(credential) = ctx.not_admin() {
             let project = self.reachable_project(ctx, credential.project).await?;
-            let found = self.store.find(project.id, id).await?;
-            let seen = found.filter(|record| credential.viewer.sees(&record.audience));
-            return seen.map(|record| (project, living(record))).ok_or(AdminError::NotFound("record"));
+            let found = self.store.find_any(project.id, id).await?;
+            let found = found.filter(|listed| credential.viewer.sees(&listed.record.audience));
+            let listed = found.ok_or(AdminError::NotFound("record"))?;
+            let is_open = listed.forgotten_at.is_none() || self.is_own_forget(ctx, &project, &listed).await?;
+            return if is_open { Ok((project, listed)) } else { Err(AdminError::NotFound("record")) };
         }
         self.find_in_any_project(ctx, id, false).await
     }

@@ -9,15 +9,18 @@ use mnemon_core::{
 };
 use mnemon_store::{Listed, Portion, RecordFilter, WorkspaceRow};
 
+use super::record_order::RecordSort;
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::Claim;
-use crate::standings::{SourceParts, Stood};
+use crate::standings::{Confirmations, Stood};
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
 /// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
+/// How many reads look for what somebody forgot who is no admin: what others forgot lies between.
+const OTHERS_READS_MAX: usize = 10;
 /// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the
 /// difference.
 const PAGE_BYTES: usize = (1 << 20) - (24 << 10);
@@ -39,7 +42,8 @@ pub struct RecordQuery {
     pub fact_key: Option<String>,
     /// Whether a source is named.
     pub has_source: Option<bool>,
-    /// Only records before this log position.
+    pub sort: RecordSort,
+    /// Only records after the one at this log position, in the order of the list.
     pub before: Option<Seq>,
     /// Maximum number of rows.
     pub limit: usize,
@@ -69,8 +73,11 @@ impl Engine {
         query: RecordQuery,
     ) -> Result<RecordPage, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        if query.is_forgotten && ctx.not_admin().is_some() {
-            return Err(ADMINS_ONLY);
+        if query.is_forgotten {
+            return self.list_gone(ctx, &project, query).await;
+        }
+        if query.sort != RecordSort::Newest {
+            return self.list_sorted(ctx, &project, query).await;
         }
         let (viewer, wanted, limit, mut before) = (ctx.viewer(), query.status, query.limit, query.before);
         let Some(filter) = self.narrow(ctx, &project, &viewer, query).await? else {
@@ -104,6 +111,69 @@ impl Engine {
             }
         };
         Ok(RecordPage { records: seen, next })
+    }
+
+    /// Lists forgotten records, the latest forgotten first. Those who are no admins see what they forgot themselves.
+    async fn list_gone(
+        &self,
+        ctx: &AdminContext,
+        project: &Project,
+        query: RecordQuery,
+    ) -> Result<RecordPage, AdminError> {
+        let (wanted, limit, last) = (query.status, query.limit, query.before);
+        let Some(filter) = self.narrow(ctx, project, &ctx.viewer(), query).await? else {
+            return Ok(RecordPage { records: Vec::new(), next: None });
+        };
+        let mut before = match last {
+            Some(seq) => Some(self.gone_at(project, &filter, seq).await?),
+            None => None,
+        };
+        let audiences = filter.audiences.clone().unwrap_or_default();
+        let (mut seen, mut bytes): (Vec<ShownRecord>, usize) = (Vec::new(), 0);
+        let mut reads_left = if ctx.not_admin().is_some() { OTHERS_READS_MAX } else { usize::MAX };
+        loop {
+            reads_left -= 1;
+            let places = self.store.list_gone(project.id, &audiences, before, PAGE_ROWS).await?;
+            let is_end = places.len() < PAGE_ROWS;
+            before = places.last().copied().or(before);
+            let among = Some(places.iter().map(|(_, seq)| *seq).collect());
+            let filter = RecordFilter { among, ..filter.clone() };
+            let mut rows = self.store.list_records(project.id, filter, None, Portion::of_rows(PAGE_ROWS)).await?;
+            rows.retain(|row| ctx.viewer().sees(&row.record.audience));
+            rows.sort_by_key(|row| std::cmp::Reverse((row.forgotten_at, row.record.seq)));
+            for shown in self.judge_listed(ctx, project.id, rows).await? {
+                let fits = wanted.is_none_or(|wanted| shown.status == wanted);
+                if !fits || (ctx.not_admin().is_some() && !self.is_own_forget(ctx, project, &shown.listed).await?) {
+                    continue;
+                }
+                if seen.len() == limit || bytes >= PAGE_BYTES {
+                    let next = seen.last().map(|shown| shown.listed.record.seq);
+                    return Ok(RecordPage { records: seen, next });
+                }
+                bytes += shown.listed.record.text_bytes();
+                seen.push(shown);
+            }
+            if is_end || reads_left == 0 {
+                return Ok(RecordPage { records: seen, next: None });
+            }
+        }
+    }
+
+    /// When the record at a place was forgotten.
+    async fn gone_at(
+        &self,
+        project: &Project,
+        filter: &RecordFilter,
+        seq: Seq,
+    ) -> Result<(Timestamp, Seq), AdminError> {
+        let audiences = filter.audiences.clone();
+        let filter = RecordFilter { is_forgotten: true, among: Some(vec![seq]), audiences, ..RecordFilter::default() };
+        let found = self.store.list_records(project.id, filter, None, Portion::of_rows(1)).await?;
+        let at = found.first().and_then(|row| row.forgotten_at);
+        at.map(|at| (at, seq)).ok_or_else(|| {
+            let text = "the record where the next page starts is not forgotten any more; start from the first page";
+            AdminError::Invalid(text.to_owned())
+        })
     }
 
     /// The part of a query that storage can answer; `None` where nothing can fit.
@@ -158,25 +228,25 @@ impl Engine {
         wanted: Status,
         query: &RecordQuery,
     ) -> Result<Vec<Seq>, AdminError> {
-        let parts = match wanted {
-            Status::Stale | Status::Conflict => SourceParts::unknown(),
-            Status::Verified | Status::Unverified => self.source_parts(project).await?,
+        let confirmed = match wanted {
+            Status::Stale | Status::Conflict => Confirmations::unknown(),
+            Status::Verified | Status::Unverified => self.confirmations(project).await?,
         };
         let mut seqs: Vec<Seq> = Vec::new();
         let fits = |record: &Stood<'_>| {
-            record.status == wanted
-                && query.before.is_none_or(|before| record.seq < before)
+            record.status() == wanted
+                && query.before.is_none_or(|before| record.seq() < before)
                 && query.scope.is_none_or(|scope| record.scope() == scope)
-                && query.source_id.as_deref().is_none_or(|id| record.source_id == Some(id))
-                && query.has_source.is_none_or(|has| record.source_id.is_some() == has)
-                && query.fact_key.as_deref().is_none_or(|key| record.fact_key == Some(key))
+                && query.source_id.as_deref().is_none_or(|id| record.source_id() == Some(id))
+                && query.has_source.is_none_or(|has| record.source_no().is_some() == has)
+                && query.fact_key.as_deref().is_none_or(|key| record.fact_key() == Some(key))
         };
         let gather = |place: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             if query.workspace.as_ref().is_none_or(|name| place.name == *name) {
-                seqs.extend(records.filter(fits).map(|record| record.seq));
+                seqs.extend(records.filter(fits).map(|record| record.seq()));
             }
         };
-        self.each_workspace(project, viewer, ctx.now, &parts, gather).await?;
+        self.each_workspace(project, viewer, ctx.now, &confirmed, gather).await?;
         seqs.sort_unstable_by(|a, b| b.cmp(a));
         if query.author.is_none() {
             seqs.truncate(query.limit + 1);
@@ -192,9 +262,19 @@ impl Engine {
         Ok(members.iter().filter(|member| is_meant(member)).map(|member| member.id).collect())
     }
 
-    /// Restores a record forgotten in the last 30 days.
+    /// Restores a record forgotten in the last 30 days: an admin any that it sees, others what they forgot themselves.
     pub async fn restore_record(&self, ctx: &AdminContext, id: RecordId) -> Result<ShownRecord, AdminError> {
-        let (project, listed) = self.visible_record(ctx, id, false).await?;
+        let (project, listed) = match ctx.not_admin() {
+            Some(credential) => {
+                let project = self.reachable_project(ctx, credential.project).await?;
+                let listed = self.store.find_any(project.id, id).await?.ok_or(ADMINS_ONLY)?;
+                if !self.is_own_forget(ctx, &project, &listed).await? {
+                    return Err(ADMINS_ONLY);
+                }
+                (project, listed)
+            }
+            None => self.visible_record(ctx, id, false).await?,
+        };
         ctx.need_write()?;
         if listed.forgotten_at.is_none() {
             return Err(AdminError::Conflict("the record is not forgotten".to_owned()));

@@ -307,7 +307,8 @@ impl Engine {
         workspace: Option<&WorkspaceName>,
         observed: &[Observation],
     ) -> Result<(), AdminError> {
-        let look = Look { by: ctx.member_of_caller(), at: ctx.now };
+        let key = ctx.credential().map(|credential| credential.key);
+        let look = Look { by: ctx.member_of_caller(), key, at: ctx.now };
         for group in observed.chunks(WRITES_AT_ONCE) {
             let mut writes = JoinSet::new();
             for observation in group {

@@ -60,13 +60,13 @@ pub struct Standing {
 }
 
 impl Standing {
-    fn count(&mut self, record: &Stood<'_>) {
-        self.counts.count(record.status);
-        self.sourceless += u64::from(record.source_no.is_none());
-        self.last_saved_at = self.last_saved_at.max(Some(record.saved_at));
+    pub(super) fn count(&mut self, record: &Stood<'_>) {
+        self.counts.count(record.status());
+        self.sourceless += u64::from(record.source_no().is_none());
+        self.last_saved_at = self.last_saved_at.max(Some(record.saved_at()));
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.sourceless += other.sourceless;
         self.last_saved_at = self.last_saved_at.max(other.last_saved_at);
@@ -94,7 +94,7 @@ impl Engine {
         ctx: &AdminContext,
         project: ProjectId,
     ) -> Result<(Vec<WorkspaceRow>, ProjectStanding), AdminError> {
-        let parts = self.source_parts(project).await?;
+        let confirmed = self.confirmations(project).await?;
         let mut standing = ProjectStanding::default();
         let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             let mut own = Standing::default();
@@ -104,7 +104,7 @@ impl Engine {
                 standing.workspaces.insert(row.name.to_string(), own);
             }
         };
-        let rows = self.each_workspace(project, &ctx.viewer(), ctx.now, &parts, count).await?;
+        let rows = self.each_workspace(project, &ctx.viewer(), ctx.now, &confirmed, count).await?;
         Ok((rows, standing))
     }
 }

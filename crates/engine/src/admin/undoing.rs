@@ -24,7 +24,8 @@ pub struct ForgottenTogether {
 }
 
 impl Engine {
-    /// What was forgotten of a workspace's source and can be restored, by when, the latest first. For admins.
+    /// What was forgotten of a workspace's source and can be restored, by when, the latest first. Those who are no
+    /// admins see what they forgot themselves.
     pub async fn list_forgotten_of_source(
         &self,
         ctx: &AdminContext,
@@ -49,7 +50,7 @@ impl Engine {
         source_id: &str,
         at: Option<Timestamp>,
     ) -> Result<u64, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
+        let project = self.readable_project(ctx, project).await?;
         ctx.need_write()?;
         let found = self.forgotten_of_source(ctx, project.id, workspace, source_id, usize::MAX).await?;
         let meant = at.or_else(|| found.iter().map(|(at, _)| *at).max());

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use mnemon_core::{ProjectId, Status};
+use mnemon_core::ProjectId;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::SourceParts;
+use crate::standings::{Confirmations, Stood};
 
 /// How much of each kind waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,9 +22,9 @@ impl Engine {
     pub async fn show_waiting(&self, ctx: &AdminContext, project: ProjectId) -> Result<Waiting, AdminError> {
         let own = self.readable_project(ctx, project).await?;
         let mut sources = 0;
-        self.each_workspace(own.id, &ctx.viewer(), ctx.now, &SourceParts::unknown(), |_, records| {
-            let stale = records.filter(|record| record.status == Status::Stale);
-            sources += stale.filter_map(|record| record.source_no).collect::<HashSet<_>>().len() as u64;
+        self.each_workspace(own.id, &ctx.viewer(), ctx.now, &Confirmations::unknown(), |_, records| {
+            let stale = records.filter(Stood::is_stale);
+            sources += stale.filter_map(|record| record.source_no()).collect::<HashSet<_>>().len() as u64;
         })
         .await?;
         if ctx.not_admin().is_some() {

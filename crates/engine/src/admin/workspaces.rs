@@ -7,7 +7,7 @@ use super::records::moment_before;
 use super::standing::Standing;
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::{SourceParts, Stood};
+use crate::standings::{Confirmations, Stood};
 
 /// A workspace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,17 @@ impl Engine {
             ShownWorkspace { name, records, created_at, deleted_at: None, standing }
         };
         Ok(rows.into_iter().map(shown).collect())
+    }
+
+    /// The names of the active workspaces in which the caller can see something.
+    pub async fn list_workspace_names(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+    ) -> Result<Vec<WorkspaceName>, AdminError> {
+        let project = self.readable_project(ctx, project).await?;
+        let (rows, viewer) = (self.store.list_workspaces(project.id).await?, ctx.viewer());
+        Ok(rows.into_iter().filter(|row| is_visible(row, &viewer)).map(|row| row.name).collect())
     }
 
     /// The workspaces deleted in the last 30 days in which the caller could see something, the latest first.
@@ -104,11 +115,13 @@ impl Engine {
         let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             seen += if row.name == *name { records.count() as u64 } else { 0 };
         };
-        let rows = self.each_workspace(project.id, &viewer, ctx.now, &SourceParts::unknown(), count).await?;
+        let rows = self.each_workspace(project.id, &viewer, ctx.now, &Confirmations::unknown(), count).await?;
         if !rows.iter().any(|row| row.name == *name && is_visible(row, &viewer)) {
             return Err(absent());
         }
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "workspace.delete", name);
+        // What this admin saw of it: the store counts drafts, too, which are nobody else's affair.
+        let audit = audit.about(&if seen == 1 { "1 record".to_owned() } else { format!("{seen} records") });
         let count = self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
         let purged = self.purge_beyond_plan(ctx, &project, usize::try_from(count).unwrap_or(usize::MAX)).await;
         Ok((seen, purged))

@@ -20,7 +20,7 @@ pub(super) const INLINE_ROWS: usize = 64;
 /// record whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
 const PARKED_MAX: usize = 256;
 
-/// The index of one life of a workspace.
+/// A workspace's index. A workspace that was deleted and made again gets another one.
 pub(crate) struct Slot {
     pub(super) workspace: WorkspaceNo,
     /// The history it was built from; see [`mnemon_store::Log::epoch`].

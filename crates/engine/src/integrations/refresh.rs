@@ -10,7 +10,7 @@ use mnemon_gateway::{Hello, UpstreamError};
 use mnemon_store::{IntegrationRow, SeenTool, StoreError};
 
 use super::offer::refused_text;
-use super::{Integrations, Owner};
+use super::{Integrations, Owner, Silence};
 
 /// From this age on, a list is fetched again.
 const FRESH_FOR: SignedDuration = SignedDuration::from_secs(60);
@@ -44,8 +44,13 @@ impl Integrations {
             Err(error) => Err(error),
         };
         let listing = match listed {
-            Ok(listing) => listing,
+            Ok(listing) => {
+                self.silences.lock().remove(&(project, row.name.clone()));
+                listing
+            }
             Err(error) => {
+                let silence = Silence { at: now, why: format!("'{}' {error}", row.name) };
+                self.silences.lock().insert((project, row.name.clone()), silence);
                 tracing::info!(project.id = %project, integration = row.name, %error, "could not list an upstream's tools");
                 return Ok(Err(error));
             }

@@ -54,13 +54,6 @@ impl PerAddress {
         }
     }
 
-    /// Takes back the last count: the act did not happen after all.
-    pub fn forgive(&self, address: IpAddr) {
-        if let Some(moments) = self.windows.lock().get_mut(&Self::household(address)) {
-            moments.pop_back();
-        }
-    }
-
     /// The network of an address: with IPv6, every subscriber has at least 2^64 addresses.
     pub fn household(address: IpAddr) -> IpAddr {
         match address.to_canonical() {
@@ -92,16 +85,6 @@ mod tests {
         assert_eq!(bound.count(one, at(59_999_999)), Err(1));
         assert_eq!(bound.count(one, at(60_000_000)), Ok(()));
         assert_eq!(bound.count(address("192.0.2.2"), at(10_000_001)), Ok(()), "others do not wait");
-    }
-
-    #[test]
-    fn an_act_that_was_taken_back_does_not_count() {
-        let bound = PerAddress::new(1);
-        let one = address("192.0.2.1");
-        for micros in 0..5 {
-            assert_eq!(bound.count(one, at(micros)), Ok(()));
-            bound.forgive(one);
-        }
     }
 
     #[test]

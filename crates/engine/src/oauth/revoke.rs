@@ -25,6 +25,7 @@ impl Engine {
             subject: row.id.to_string(),
             actor_name: None,
             subject_name: None,
+            key: None,
         };
         self.store.revoke_connection(row.id, now, audit).await?;
         Ok(())

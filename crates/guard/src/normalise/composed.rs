@@ -62,7 +62,7 @@ fn plain_symbol(c: char) -> char {
     if matches!(c, '\u{fdf0}'..='\u{fdff}' | '\u{3300}'..='\u{33ff}') { '\u{25a1}' } else { c }
 }
 
-/// Combining strokes, rings and dots that have no composed letter: ornaments that break words up.
+/// Combining strokes, circles and dots that have no composed letter: ornaments that break words up.
 fn is_overlay(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{488}' | '\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20f0}')
 }

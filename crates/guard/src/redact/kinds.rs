@@ -92,6 +92,7 @@ pub(super) const KINDS: &[SecretKind] = &[
     key("mnemon-key", "mnm_", Base62, 49, 49, Mnemon),
     key("mnemon-oauth-token", "mno_", Base62, 49, 49, Mnemon),
     key("mnemon-operator-token", "mnp_", Base62, 49, 49, Mnemon),
+    key("mnemon-link", "mnl_", Base62, 49, 49, Mnemon),
     key("github-token", "ghp_", Base62, 36, 255, Random),
     key("github-token", "gho_", Base62, 36, 255, Random),
     key("github-token", "ghu_", Base62, 36, 255, Random),

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::MadeLinkJson;
+
 /// `POST /accounts`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,27 @@ pub struct CreateAccount {
     /// The end of the paid period; none means no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_until: Option<String>,
+    /// With `project` and `admin` the account begins with a project, an admin and a link that shows the admin's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The first admin's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin: Option<String>,
+    /// With them: what the guard does, as in `PUT /accounts/{id}/guard`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard_mode: Option<String>,
+    /// With them: for how many hours the link can be opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_hours: Option<u16>,
+}
+
+/// What an account begins with.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FirstJson {
+    pub project_id: String,
+    pub member_id: String,
+    #[serde(flatten)]
+    pub link: MadeLinkJson,
 }
 
 /// `PUT /accounts/{id}/subscription`.
@@ -53,6 +76,9 @@ pub struct AccountJson {
     /// The current state: `active`, `none`, `grace` or `suspended`.
     pub state: String,
     pub created_at: String,
+    /// What it begins with, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<FirstJson>,
     /// How many projects it has. Only in the operator's list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projects: Option<u64>,

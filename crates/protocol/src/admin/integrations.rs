@@ -142,6 +142,9 @@ pub struct HealthJson {
     /// When it last answered a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<String>,
+    /// Why it did not tell its tools when it was asked the last time, if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// The result of a test.

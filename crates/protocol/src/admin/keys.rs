@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::changed;
+
 /// `POST /projects/{id}/keys`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,52 @@ pub struct CreateKey {
     /// The workspace of calls that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+}
+
+/// `POST /projects/{id}/links`: a key that a link shows once to its owner.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateLink {
+    pub member_id: String,
+    /// `read` or `write`.
+    pub access: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The workspace of calls that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// For how many hours the link can be opened; three days if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_hours: Option<u16>,
+}
+
+/// A link that shows a key once. The key gets its secret when the link is opened.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MadeLinkJson {
+    pub key_id: String,
+    /// The address to hand over, shown only now.
+    pub link: String,
+    pub link_ends_at: String,
+}
+
+/// `PATCH /keys/{id}`. What is absent stays as it is.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeKey {
+    /// The new label; null removes it.
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
+    pub label: Option<Option<String>>,
+    /// `read` or `write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// The new end; null removes it.
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Option<String>>,
+    /// The new default workspace; null removes it.
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Option<String>>,
 }
 
 /// A new key.
@@ -54,6 +102,9 @@ pub struct KeyJson {
     pub seen_client: Option<String>,
     /// How many living OAuth connections stand for it.
     pub connections: u64,
+    /// Until when the link that shows it can be opened; only while it waits to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_ends_at: Option<String>,
 }
 
 /// An OAuth connection, without its secret.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changed;
+use super::{MadeLinkJson, changed};
 
 /// `POST /accounts/{id}/departments`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,40 @@ pub struct CreateMember {
     pub department_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_until: Option<String>,
+}
+
+/// `POST /accounts/{id}/invitations`: a member, and a link that shows its key once.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InviteMember {
+    pub name: String,
+    /// `admin`, `head` or `member`.
+    pub role: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub department_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_until: Option<String>,
+    /// The project that the key opens.
+    pub project_id: String,
+    /// What the key may do: `read` or `write`.
+    pub access: String,
+    /// The key's label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The key's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// For how many hours the link can be opened; three days if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_hours: Option<u16>,
+}
+
+/// Somebody who was invited.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct InvitedJson {
+    pub member: MemberJson,
+    #[serde(flatten)]
+    pub link: MadeLinkJson,
 }
 
 /// `PATCH /accounts/{id}/members/{id}`.

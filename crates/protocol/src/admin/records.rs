@@ -105,11 +105,60 @@ pub struct ReasonJson {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventJson {
     pub at: String,
-    /// `saved`, `updated`, `forgotten` or `replaced`.
+    /// `saved`, `updated` (with the same text), `tagged`, `took_place` (of others), `kept` (against others),
+    /// `forgotten`, `replaced`, `restored`, `verified`, `source_changed`, `source_gone`, `expired` or `disputed`.
     pub event: String,
-    /// Who saved it, or the id of the record that took its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Who did it, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The label of the key that it was done with. Other people's keys are shown to admins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The other record: the one that took its place, brought another hash, or disputes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
+}
+
+/// `POST /projects/{id}/records/several`.
+#[derive(Debug, Default, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeSeveral {
+    /// The records, at most 200.
+    pub memory_ids: Vec<String>,
+    /// `forget`, `restore`, `tag` or `move`.
+    pub act: String,
+    /// For `tag`: the tags that each record gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_tags: Vec<String>,
+    /// For `tag`: the tags that each record loses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_tags: Vec<String>,
+    /// For `move`: the workspace to move to. It may be new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// For `move`: who sees them from now on: `shared`, `department` or `draft`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// What became of several records.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SeveralJson {
+    /// How many were changed.
+    pub changed: usize,
+    /// The changed records; a moved one has a new id.
+    pub memory_ids: Vec<String>,
+    /// The records that were left as they are.
+    pub left: Vec<LeftJson>,
+    /// The requests to the same address that take it back, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<ChangeSeveral>,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LeftJson {
+    pub memory_id: String,
+    pub why: String,
 }
 
 /// `POST /records/{id}/keep`.

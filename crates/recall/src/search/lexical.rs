@@ -33,7 +33,7 @@ pub(crate) struct Matched {
 }
 
 /// Shows `look` every window in which a record has one of the terms: its first slot, and by slot the score and, in the
-/// upper half, the marks. The sums of records that are not seen are 0. Tells how many visible records have each term.
+/// upper half, the marks. The sums of records that are not seen are 0. Returns how many visible records have each term.
 pub(crate) fn score(
     index: &WorkspaceIndex,
     bm25: &Bm25,
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         Self { postings, next, factor, mark, records: list.len(), seen: 0 }
     }
 
-    /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.
+    /// Adds the postings of a window: score and mark in one addition. Returns whether there were any.
     fn add_to(&mut self, window: &mut Window<'_>, worths: &[u32; CLASSES]) -> bool {
         match window.members {
             None => self.add_each(window, worths, |_| 1).is_some(),
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no
+    /// Adds what is worth something: `is_seen` is 1 or 0. Returns how many were, or `None` where the window has no
     /// posting. `worths` are those of a single occurrence, by class of length. Not inlined: what surrounds it would
     /// take the registers away.
     #[inline(never)]

@@ -225,11 +225,14 @@ impl<'a> Ranking<'a> {
             spread.add_nearness(&vectors.nearness_at(near, &self.sample));
             let chosen = vectors.preselect(near, self.seen, self.recipe.bounds.by_signs);
             let nearness = vectors.nearness_at(near, &chosen);
-            self.let_in(&spread, chosen.into_iter().zip(nearness))
+            let nearest = nearness.iter().copied().max();
+            self.let_in(&spread, nearest, chosen.into_iter().zip(nearness))
         } else {
             let nearness = vectors.nearness(near, self.seen);
             spread.add_nearness(&nearness);
-            let let_in = self.let_in(&spread, (0..).zip(nearness.iter().copied()));
+            // Of the slice, so that many are compared at once.
+            let nearest = nearness.iter().copied().max();
+            let let_in = self.let_in(&spread, nearest, (0..).zip(nearness.iter().copied()));
             self.nearness = nearness;
             let_in
         };
@@ -239,10 +242,14 @@ impl<'a> Ranking<'a> {
     }
 
     /// Those that are near enough to need no word of the query, and above which nearness they are.
-    fn let_in(&self, spread: &Spread, found: impl Iterator<Item = (u32, i32)> + Clone) -> (Vec<(u32, i32)>, i32) {
-        let nearest = found.clone().map(|(_, nearness)| nearness).max().unwrap_or(NO_VECTOR);
+    fn let_in(
+        &self,
+        spread: &Spread,
+        nearest: Option<i32>,
+        found: impl Iterator<Item = (u32, i32)>,
+    ) -> (Vec<(u32, i32)>, i32) {
         let (measured, mean, _) = spread.moments();
-        let floor = self.recipe.gate.floor(self.seen.records, nearest, measured, mean);
+        let floor = self.recipe.gate.floor(self.seen.records, nearest.unwrap_or(NO_VECTOR), measured, mean);
         let mut kindred: Vec<(u32, i32)> = found.filter(|(_, nearness)| *nearness > floor).collect();
         let lowest = lowest_of_best(self.recipe.bounds.company, kindred.iter().map(|(_, nearness)| *nearness));
         kindred.retain(|(_, nearness)| lowest.is_none_or(|lowest| *nearness >= lowest));

@@ -37,8 +37,8 @@ pub(crate) fn dates_in(text: &str) -> SmallVec<[Days; 2]> {
 fn years(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    (0..bytes.len().saturating_sub(3))
-        .filter(move |&at| matches!(&bytes[at..at + 2], b"19" | b"20"))
+    let centuries = bytes.windows(2).enumerate().filter(|(_, two)| matches!(*two, b"19" | b"20")).map(|(at, _)| at);
+    centuries
         .filter(move |&at| is_digit(at + 2) && is_digit(at + 3) && !is_digit(at + 4) && (at == 0 || !is_digit(at - 1)))
         .map(|at| at..at + 4)
 }
@@ -72,7 +72,7 @@ fn date_at(text: &str, year: usize) -> Option<(Days, usize)> {
     let mut best: Option<(Range<usize>, Days)> = None;
     for language in languages {
         let reader = Reader::new(text, &tokens, language, ANY_DAY);
-        for at in 0..reader.lexemes.len() {
+        for at in reader.starts() {
             let Some(point) = reader.dated(at) else { continue };
             let words = reader.lexemes[at].at.start..reader.lexemes[point.end - 1].at.end;
             if words.contains(&year) && best.as_ref().is_none_or(|(other, _)| words.len() > other.len()) {

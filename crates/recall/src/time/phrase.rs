@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::calendar::{Day, Days, back, civil, day_of, exists};
 use super::reader::{Point, Reader};
 use super::tokens::{Kind, Token, tokens};
@@ -21,13 +23,10 @@ pub struct TimePhrase {
 /// The longest phrase of time in a query, read on a day. Each of the languages reads by itself.
 pub fn time_phrase(query: &str, now: Day) -> Option<TimePhrase> {
     let tokens = tokens(query);
-    if !names_time(&tokens) {
-        return None;
-    }
     let mut best: Option<(usize, usize, TimePhrase)> = None;
     for language in languages(&tokens) {
         let reader = Reader::new(query, &tokens, language, now);
-        for at in 0..reader.lexemes.len() {
+        for at in reader.starts() {
             let Some((days, end)) = reader.phrase(at, now) else { continue };
             let words = reader.lexemes[at].at.start..reader.lexemes[end - 1].at.end;
             let rank = (words.len(), reader.votes);
@@ -41,28 +40,23 @@ pub fn time_phrase(query: &str, now: Day) -> Option<TimePhrase> {
     best.map(|(_, _, phrase)| phrase)
 }
 
-/// Whether a query has a number, or a word without which no phrase of time is made: most queries have neither, and need
-/// not be read in every language that has an "in" or a "the" like theirs.
-fn names_time(tokens: &[Token]) -> bool {
+/// The languages to read a query in: those of which it has a word without which no phrase of time is made. Most queries
+/// have none, and are not read. A number needs no such word, only one of its language; numbers alone are read in the
+/// first.
+fn languages(tokens: &[Token]) -> impl Iterator<Item = usize> {
     use Sense::{Day, Month, Night, Q, Season, Unit, WeekNo, Weekday};
     let is_core =
         |sense: &Sense| matches!(sense, Day(_) | Night | Unit(_) | Month(_) | Weekday(_) | Season(_) | Q | WeekNo);
     let vocabulary = Vocabulary::shipped();
-    (0..tokens.len()).any(|at| {
-        matches!(tokens[at].kind, Kind::Number(..))
-            || vocabulary.meanings(&tokens[at..]).any(|(meaning, _)| meaning.senses.iter().any(is_core))
-    })
-}
-
-/// The languages of which some word is there; where there are numbers alone, the first.
-fn languages(tokens: &[Token]) -> Vec<usize> {
-    let vocabulary = Vocabulary::shipped();
-    let mut has_word = vec![false; vocabulary.languages.len()];
-    has_word[0] = tokens.iter().any(|token| matches!(token.kind, Kind::Number(..)));
+    let has_number = tokens.iter().any(|token| matches!(token.kind, Kind::Number(..)));
+    let mut are_read: SmallVec<[bool; 16]> = smallvec![false; vocabulary.languages.len()];
+    are_read[0] = has_number;
     for at in 0..tokens.len() {
-        vocabulary.meanings(&tokens[at..]).for_each(|(meaning, _)| has_word[meaning.language] = true);
+        for (meaning, _) in vocabulary.meanings(&tokens[at..]) {
+            are_read[meaning.language] |= has_number || meaning.senses.iter().any(is_core);
+        }
     }
-    (0..has_word.len()).filter(|&language| has_word[language]).collect()
+    are_read.into_iter().enumerate().filter_map(|(language, is_read)| is_read.then_some(language))
 }
 
 impl Reader {

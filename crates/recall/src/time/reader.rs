@@ -82,6 +82,12 @@ impl Reader {
         Self { lexemes, now, is_ahead, is_postposing, is_bare_amount, votes }
     }
 
+    /// Where a date or a phrase can begin: most words say nothing about time.
+    pub(super) fn starts(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_start = |lexeme: &Lexeme| !lexeme.senses.is_empty() || lexeme.digits.is_some() || lexeme.mark.is_some();
+        (0..self.lexemes.len()).filter(move |&at| is_start(&self.lexemes[at]))
+    }
+
     /// The longest date that begins here. `is_led`: something before it says that it is one, as "in" does before
     /// "June".
     pub(super) fn point(&self, at: usize, is_led: bool) -> Option<Point> {

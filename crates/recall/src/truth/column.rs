@@ -37,6 +37,11 @@ impl Column {
         (0..).zip(&*self.numbers).filter(|(_, other)| **other == number).map(|(slot, _)| slot).for_each(found);
     }
 
+    /// The slots whose number passes.
+    pub(super) fn having(&self, passes: impl Fn(u32) -> bool) -> Bits {
+        Bits::of(&self.numbers, |&number| passes(number))
+    }
+
     /// The numbers that some slot has.
     pub(super) fn numbers(&self) -> Bits {
         let mut numbers = Bits::default();

@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use mnemon_core::PlanName;
-use mnemon_engine::admin::AdminError;
-use mnemon_protocol::admin::{AccountJson, CreateAccount, SetSubscription, SetSuspension};
+use mnemon_engine::GuardMode;
+use mnemon_engine::admin::{AdminError, FilledAccount, link_life};
+use mnemon_protocol::admin::{AccountJson, CreateAccount, FirstJson, SetSubscription, SetSuspension};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,6 +13,7 @@ use super::extract::{Admin, Path, Query, Sent, id, id_in, limit, moment, word};
 use super::show;
 use crate::http::{App, Reply};
 
+const GUARD_MODES: &str = "reject, report, off";
 const PLANS: &str = "free, starter, pro, enterprise, unlimited";
 
 #[derive(Debug, Deserialize)]
@@ -31,8 +33,28 @@ pub(crate) async fn create(
 ) -> Result<Reply, Failure> {
     let plan = plan(sent.plan.as_deref())?;
     let paid_until = moment(sent.paid_until.as_deref(), "paid_until")?;
-    let account = admin.engine.create_account(&admin.ctx, &sent.name, plan, paid_until).await?;
-    Ok(show::created(&show::account(&account, app.0.engine.now())))
+    let now = app.0.engine.now();
+    let (project, member) = match (sent.project, sent.admin) {
+        (Some(project), Some(member)) => (project, member),
+        (None, None) if sent.guard_mode.is_none() && sent.link_hours.is_none() => {
+            let account = admin.engine.create_account(&admin.ctx, &sent.name, plan, paid_until).await?;
+            return Ok(show::created(&show::account(&account, now)));
+        }
+        _ => {
+            let text = "an account begins with a project and an admin, or with neither: give both project and admin";
+            return Err(AdminError::Invalid(text.to_owned()).into());
+        }
+    };
+    let guard = sent.guard_mode.map(|mode| word(&mode, "guard_mode", GuardMode::parse, GUARD_MODES)).transpose()?;
+    let link_life = link_life(sent.link_hours)?;
+    let filled = FilledAccount { key: None, name: sent.name, plan, paid_until, project, member, guard, link_life };
+    let (account, project, member, link) = admin.engine.fill_account(&admin.ctx, filled).await?;
+    let first = FirstJson {
+        project_id: project.to_string(),
+        member_id: member.id.to_string(),
+        link: show::link(&app.0, &link),
+    };
+    Ok(show::created(&AccountJson { first: Some(first), ..show::account(&account, now) }))
 }
 
 pub(crate) async fn list(State(app): State<App>, admin: Admin, Query(page): Query<Page>) -> Result<Reply, Failure> {

@@ -9,21 +9,55 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
-use mnemon_core::{Record, Status, WorkspaceName};
+use mnemon_core::{ProjectId, Record, Status, WorkspaceName};
 use mnemon_engine::Engine;
-use mnemon_engine::admin::{AdminError, Export, ExportPiece, ExportedSource};
+use mnemon_engine::admin::{AdminContext, AdminError, Export, ExportPiece, ExportedSource};
 use mnemon_engine::stored::Seen;
 use mnemon_protocol::export_lines::{EndLine, ExportLine, HeaderLine, RecordLine, SourceLine};
 use serde::Deserialize;
 
 use super::error::Failure;
-use super::extract::{Admin, Path, Query, id};
+use super::extract::{Admin, Path, Query, id, word};
 use crate::http::{App, RunningExport};
 use crate::record_json::CAUTION;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Narrowing {
     workspace: Option<String>,
+    format: Option<String>,
+}
+
+/// How an export is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// One JSON object a line: what an import takes.
+    Lines,
+    /// One text to read.
+    Markdown,
+}
+
+impl Written {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "jsonl" => Some(Self::Lines),
+            "markdown" => Some(Self::Markdown),
+            _ => None,
+        }
+    }
+
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Lines => "application/x-ndjson",
+            Self::Markdown => "text/markdown; charset=utf-8",
+        }
+    }
+
+    const fn disposition(self) -> &'static str {
+        match self {
+            Self::Lines => "attachment; filename=\"mnemon-export.jsonl\"",
+            Self::Markdown => "attachment; filename=\"mnemon-export.md\"",
+        }
+    }
 }
 
 pub(crate) async fn export(
@@ -32,15 +66,37 @@ pub(crate) async fn export(
     Path(project): Path<String>,
     Query(asked): Query<Narrowing>,
 ) -> Result<Response, Failure> {
-    let workspace = asked.workspace.as_deref().map(WorkspaceName::parse).transpose();
+    let asked = wanted(asked.workspace.as_deref(), asked.format.as_deref())?;
+    Ok(stream(&app, admin.engine, &admin.ctx, id(&project, "project")?, asked).await?)
+}
+
+/// Which workspace an export is narrowed to, and how it is written.
+pub(crate) fn wanted(
+    workspace: Option<&str>,
+    format: Option<&str>,
+) -> Result<(Option<WorkspaceName>, Written), AdminError> {
+    let workspace = workspace.map(WorkspaceName::parse).transpose();
     let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?;
-    let export = admin.engine.begin_export(&admin.ctx, id(&project, "project")?, workspace).await?;
-    let running = match app.0.exports.begin(admin.ctx.identity()) {
+    let written = format.map(|text| word(text, "format", Written::parse, "jsonl, markdown")).transpose()?;
+    Ok((workspace, written.unwrap_or(Written::Lines)))
+}
+
+/// Everything that the caller sees of a project, as a file.
+pub(crate) async fn stream(
+    app: &App,
+    engine: Arc<Engine>,
+    ctx: &AdminContext,
+    project: ProjectId,
+    (workspace, format): (Option<WorkspaceName>, Written),
+) -> Result<Response, AdminError> {
+    let export = engine.begin_export(ctx, project, workspace).await?;
+    let running = match app.0.exports.begin(ctx.identity()) {
         Ok(running) => running,
         Err(too_many) => return Ok(too_many.into_response()),
     };
     let writing = Writing {
-        engine: admin.engine,
+        engine,
+        format,
         export,
         waiting: VecDeque::new(),
         written: EndLine { records: 0, sources: 0 },
@@ -49,9 +105,9 @@ pub(crate) async fn export(
     };
     let mut response = Response::new(Body::from_stream(try_unfold(writing, next_text)));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.kind()));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"mnemon-export.jsonl\""));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(format.disposition()));
     Ok(response)
 }
 
@@ -62,6 +118,7 @@ const TEXT_BYTES: usize = 128 << 10;
 struct Writing {
     engine: Arc<Engine>,
     export: Export,
+    format: Written,
     /// What was read and is not written yet. JSON may have six times the bytes of its text, so a piece may become
     /// several texts.
     waiting: VecDeque<Item>,
@@ -87,7 +144,10 @@ async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, Ad
     let text = match writing.stage {
         Stage::Head => {
             writing.stage = Stage::Pieces;
-            ExportLine::Export(HeaderLine::default()).to_text()
+            match writing.format {
+                Written::Lines => ExportLine::Export(HeaderLine::default()).to_text(),
+                Written::Markdown => "# Memory\n\n".to_owned(),
+            }
         }
         Stage::Pieces if !writing.waiting.is_empty() => writing.next_lines(),
         Stage::Pieces => match writing.engine.continue_export(&mut writing.export).await {
@@ -97,7 +157,11 @@ async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, Ad
             }
             Ok(None) => {
                 writing.stage = Stage::Done;
-                ExportLine::End(writing.written.clone()).to_text()
+                let end = writing.written.clone();
+                match writing.format {
+                    Written::Lines => ExportLine::End(end).to_text(),
+                    Written::Markdown => format!("---\n\nRecords: {}. This is all of them.\n", end.records),
+                }
             }
             Err(error) => {
                 tracing::error!(%error, "an export broke off");
@@ -115,17 +179,16 @@ impl Writing {
         while text.len() < TEXT_BYTES
             && let Some(item) = self.waiting.pop_front()
         {
-            let line = match item {
-                Item::Record(record) => {
-                    self.written.records += 1;
-                    record_line(record.0, record.1)
-                }
-                Item::Source(source) => {
-                    self.written.sources += 1;
-                    source_line(source)
-                }
-            };
-            text.push_str(&line.to_text());
+            match &item {
+                Item::Record(_) => self.written.records += 1,
+                Item::Source(_) => self.written.sources += 1,
+            }
+            match (item, self.format) {
+                (Item::Record(record), Written::Lines) => text.push_str(&record_line(record.0, record.1).to_text()),
+                (Item::Record(record), Written::Markdown) => text.push_str(&section(&record.0, record.1)),
+                (Item::Source(source), Written::Lines) => text.push_str(&source_line(source).to_text()),
+                (Item::Source(_), Written::Markdown) => {}
+            }
         }
         text
     }
@@ -136,6 +199,19 @@ fn items(piece: ExportPiece) -> VecDeque<Item> {
         ExportPiece::Records(records) => records.into_iter().map(|record| Item::Record(Box::new(record))).collect(),
         ExportPiece::Sources(sources) => sources.into_iter().map(Item::Source).collect(),
     }
+}
+
+/// A record to read. Its text is quoted, so that nothing in it looks like a part of the file.
+fn section(record: &Record, status: Status) -> String {
+    let on_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let quoted: String = record.fact.content.lines().map(|line| format!("> {line}\n")).collect();
+    let mut about = vec![status.as_str().to_owned(), format!("workspace {}", record.workspace)];
+    let sources = [&record.fact.source, &record.fact.source_id];
+    about.extend(sources.into_iter().flatten().map(|source| format!("source {}", on_one_line(source))));
+    about.extend(record.author_name.as_deref().map(|author| format!("by {}", on_one_line(author))));
+    about.push(format!("saved {}", record.created_at.strftime("%Y-%m-%d")));
+    about.push(format!("id {}", record.id));
+    format!("## {}\n\n{quoted}\n{}\n\n", on_one_line(&record.fact_key.text), about.join(" · "))
 }
 
 fn record_line(record: Record, status: Status) -> ExportLine {

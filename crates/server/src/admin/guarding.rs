@@ -40,6 +40,7 @@ pub(crate) async fn rejections(
     let limit = limit(page.limit.as_deref())?;
     let found =
         admin.engine.list_rejections(&admin.ctx, id(&account, "account")?, page.reference.as_deref(), limit).await?;
+    let found = admin.engine.follow_rejections(&admin.ctx, found).await?;
     let shown: Vec<_> = found.iter().map(show::rejection).collect();
     Ok(show::ok(&json!({"rejections": shown})))
 }

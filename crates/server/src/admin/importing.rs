@@ -4,10 +4,13 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use mnemon_core::{
-    Fact, FactKey, InvalidText, Occurred, RecordId, Scope, Tags, WorkspaceName, check_content, check_hash_text,
-    check_source_text, to_hex,
+    Fact, FactKey, InvalidText, Occurred, ProjectId, RecordId, Scope, Tags, WorkspaceName, check_content,
+    check_hash_text, check_source_text, to_hex,
 };
-use mnemon_engine::admin::{AdminError, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal};
+use mnemon_engine::Engine;
+use mnemon_engine::admin::{
+    AdminContext, AdminError, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal,
+};
 use mnemon_engine::stored::Seen;
 use mnemon_protocol::export_lines::{
     ExportLine, FORMAT, HeaderLine, ImportProblem, ImportReport, ImportStop, LINE_BYTES_MAX, PROBLEMS_MAX, RecordLine,
@@ -37,7 +40,24 @@ pub(crate) async fn import(
     body: Body,
 ) -> Result<Response, Failure> {
     let dry_run = way.dry_run.map(|text| flag(&text, "dry_run")).transpose()?.unwrap_or(false);
-    let mut import = admin.engine.begin_import(&admin.ctx, id(&project, "project")?, dry_run).await?;
+    Ok(match take(&admin.engine, &admin.ctx, id(&project, "project")?, dry_run, body).await? {
+        Ok(report) => show::ok(&report).into_response(),
+        Err(Unreadable::Body(error)) => {
+            Reply::error(StatusCode::BAD_REQUEST, "invalid", &error.to_string()).into_response()
+        }
+        Err(Unreadable::Format(text)) => Failure(AdminError::Invalid(text)).into_response(),
+    })
+}
+
+/// Takes every line of a body. The inner error says that the rest of it can't be read.
+pub(crate) async fn take(
+    engine: &Engine,
+    ctx: &AdminContext,
+    project: ProjectId,
+    dry_run: bool,
+    body: Body,
+) -> Result<Result<ImportReport, Unreadable>, AdminError> {
+    let mut import = engine.begin_import(ctx, project, dry_run).await?;
     let mut lines = Lines { body, arrived: Vec::new(), count: 0, is_over: false };
     let mut report = ImportReport { dry_run, ..ImportReport::default() };
     let outcome = loop {
@@ -46,25 +66,19 @@ pub(crate) async fn import(
             Err(refused) => break Err(refused),
         };
         let (numbers, items): (Vec<u64>, Vec<ImportItem>) = batch.into_iter().unzip();
-        let outcomes = admin.engine.continue_import(&mut import, items).await?;
+        let outcomes = engine.continue_import(&mut import, items).await?;
         numbers.iter().zip(outcomes).for_each(|(line, outcome)| note(&mut report, *line, outcome));
         if end || report.stopped.is_some() {
             break Ok(());
         }
     };
-    admin.engine.finish_import(import).await?;
+    engine.finish_import(import).await?;
     report.problems.sort_by_key(|problem| problem.line);
-    Ok(match outcome {
-        Ok(()) => show::ok(&report).into_response(),
-        Err(Unreadable::Body(error)) => {
-            Reply::error(StatusCode::BAD_REQUEST, "invalid", &error.to_string()).into_response()
-        }
-        Err(Unreadable::Format(text)) => Failure(AdminError::Invalid(text)).into_response(),
-    })
+    Ok(outcome.map(|()| report))
 }
 
 /// Why the rest of a body can't be read. What came before it is saved.
-enum Unreadable {
+pub(crate) enum Unreadable {
     Body(NoBody),
     Format(String),
 }

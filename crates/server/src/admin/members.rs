@@ -1,14 +1,15 @@
 //! Members.
 
-use mnemon_core::Role;
-use mnemon_engine::admin::{AdminError, MemberChange, MemberHoldings, NewMember};
-use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember, HoldingsJson};
+use axum::extract::State;
+use mnemon_core::{Access, Role};
+use mnemon_engine::admin::{AdminError, Invitation, MemberChange, MemberHoldings, NewMember, link_life};
+use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember, HoldingsJson, InviteMember, InvitedJson};
 use serde_json::json;
 
 use super::error::Failure;
 use super::extract::{Admin, Path, Sent, id, id_in, moment, word};
 use super::show;
-use crate::http::Reply;
+use crate::http::{App, Reply};
 
 fn role(text: &str) -> Result<Role, AdminError> {
     word(text, "role", Role::parse, "admin, head, member")
@@ -27,6 +28,31 @@ pub(crate) async fn create(
     };
     let member = admin.engine.create_member(&admin.ctx, id(&account, "account")?, new).await?;
     Ok(show::created(&show::member(&member)))
+}
+
+pub(crate) async fn invite(
+    State(app): State<App>,
+    admin: Admin,
+    Path(account): Path<String>,
+    Sent(sent): Sent<InviteMember>,
+) -> Result<Reply, Failure> {
+    let missing = || AdminError::Invalid("project_id must be an id".to_owned());
+    let invitation = Invitation {
+        key: None,
+        member: NewMember {
+            role: role(&sent.role)?,
+            department: id_in(sent.department_id.as_deref(), "department_id")?,
+            access_until: moment(sent.access_until.as_deref(), "access_until")?,
+            name: sent.name,
+        },
+        project: id_in(Some(&sent.project_id), "project_id")?.ok_or_else(missing)?,
+        access: word(&sent.access, "access", Access::parse, "read, write")?,
+        label: sent.label,
+        expires_at: moment(sent.expires_at.as_deref(), "expires_at")?,
+        link_life: link_life(sent.link_hours)?,
+    };
+    let (member, link) = admin.engine.invite_member(&admin.ctx, id(&account, "account")?, invitation).await?;
+    Ok(show::created(&InvitedJson { member: show::member(&member), link: show::link(&app.0, &link) }))
 }
 
 pub(crate) async fn list(admin: Admin, Path(account): Path<String>) -> Result<Reply, Failure> {

@@ -205,8 +205,8 @@ pub fn document() -> Value {
             }},
             "responses": {"Error": {
                 "description": "400 `invalid`, 401 `unauthorized`, 403 `forbidden`, 404 `not_found`, 409 `conflict`, \
-                                429 `too_many_refused`, `too_many_exports` or `busy`, 500 `internal`, 503 `storage_away` or `busy`, \
-                                507 `storage_full`.",
+                                429 `too_many_refused`, `too_many_exports` or `busy`, 500 `internal`, \
+                                503 `storage_unavailable` or `busy`, 507 `storage_full`.",
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
             }},
             "schemas": definitions,

@@ -1,9 +1,9 @@
 //! Records, as visible to the caller, and compaction.
 
-use mnemon_core::{Scope, Seq, Status, WorkspaceName};
+use mnemon_core::{RecordId, Scope, Seq, Status, WorkspaceName};
 use mnemon_engine::Forgotten;
-use mnemon_engine::admin::{AdminError, ExplainQuery, RecordQuery};
-use mnemon_protocol::admin::{ExplainSearch, KeptJson};
+use mnemon_engine::admin::{AdminError, ExplainQuery, RecordQuery, RecordSort, SeveralAct};
+use mnemon_protocol::admin::{ChangeSeveral, ExplainSearch, KeptJson};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::show;
 use crate::http::Reply;
 
 const STATUSES: &str = "stale, conflict, verified, unverified";
+const SORTS: &str = "newest, oldest, changed, fact_key, source";
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Filter {
@@ -24,6 +25,7 @@ pub(crate) struct Filter {
     author: Option<String>,
     fact_key: Option<String>,
     has_source: Option<String>,
+    sort: Option<String>,
     before: Option<String>,
     limit: Option<String>,
 }
@@ -53,6 +55,7 @@ fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
         author: filter.author,
         fact_key: filter.fact_key,
         has_source: filter.has_source.map(|text| flag(&text, "has_source")).transpose()?,
+        sort: filter.sort.map(|text| word(&text, "sort", RecordSort::parse, SORTS)).transpose()?.unwrap_or_default(),
         before: match filter.before {
             None => None,
             Some(text) => {
@@ -78,9 +81,48 @@ pub(crate) async fn standing(admin: Admin, Path(project): Path<String>) -> Resul
     Ok(show::ok(&show::standing::standing(&standing)))
 }
 
+pub(crate) async fn overview(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {
+    let overview = admin.engine.show_overview(&admin.ctx, id(&project, "project")?).await?;
+    Ok(show::ok(&show::overview::overview(&overview)))
+}
+
+pub(crate) async fn several(
+    admin: Admin,
+    Path(project): Path<String>,
+    Sent(sent): Sent<ChangeSeveral>,
+) -> Result<Reply, Failure> {
+    let project = id(&project, "project")?;
+    let (act, ids) = read_several(sent)?;
+    let several = admin.engine.change_several(&admin.ctx, project, &ids, &act).await?;
+    Ok(show::ok(&show::overview::several(&several)))
+}
+
+/// What is to be done, and to which records.
+pub(crate) fn read_several(sent: ChangeSeveral) -> Result<(SeveralAct, Vec<RecordId>), AdminError> {
+    let ids = sent.memory_ids.iter().map(|text| id(text, "record")).collect::<Result<Vec<_>, _>>()?;
+    let invalid = |text: String| AdminError::Invalid(text);
+    let act = match sent.act.as_str() {
+        "forget" => SeveralAct::Forget,
+        "restore" => SeveralAct::Restore,
+        "tag" => SeveralAct::Tag { add: sent.add_tags, remove: sent.remove_tags },
+        "move" => SeveralAct::Move {
+            workspace: sent
+                .workspace
+                .as_deref()
+                .map(WorkspaceName::parse)
+                .transpose()
+                .map_err(|error| invalid(error.to_string()))?,
+            scope: sent.scope.as_deref().map(scope).transpose()?,
+        },
+        _ => return Err(invalid("act must be one of forget, restore, tag, move".to_owned())),
+    };
+    Ok((act, ids))
+}
+
 pub(crate) async fn show(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
     let detail = admin.engine.show_record(&admin.ctx, id(&record, "record")?).await?;
-    Ok(show::ok(&show::record::detail(&detail)))
+    let history = admin.engine.show_history(&admin.ctx, &detail).await?;
+    Ok(show::ok(&show::record::detail(&detail, &history)))
 }
 
 pub(crate) async fn keep(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {

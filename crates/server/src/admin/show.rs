@@ -3,27 +3,27 @@
 pub(crate) mod context;
 pub(crate) mod explained;
 pub(crate) mod me;
+pub(crate) mod overview;
 pub(crate) mod record;
 pub(crate) mod standing;
 
 use http::StatusCode;
 use mnemon_core::{Account, Department, KeyId, Member, Project, Timestamp};
-use mnemon_engine::Health;
 use mnemon_engine::admin::{
-    AuditLine, CheckedSource, DayUsage, KeyUsage, RecordPage, Rejection, ShownIntegration, ShownKey, ShownNode,
-    ShownRecord, ShownSource, ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
+    AuditLine, CheckedSource, DayUsage, KeyUsage, MadeLink, RecordPage, ShownIntegration, ShownKey, ShownNode,
+    ShownRecord, ShownRejection, ShownSource, ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::oauth::return_host;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, OpenSession, Session, UpstreamAddress};
 use mnemon_protocol::admin::{
     AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, ConsoleSessionJson, DepartmentJson,
-    FiguresJson, HealthJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, NodeJson,
-    ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
+    FiguresJson, HealthJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MadeLinkJson, MemberJson,
+    NodeJson, ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
 
-use crate::http::Reply;
+use crate::http::{Reply, Shared};
 use crate::record_json::record_json;
 
 /// Adds how many records that were forgotten earlier had to be purged to make room, if any.
@@ -83,6 +83,7 @@ pub(crate) fn account(account: &Account, now: Timestamp) -> AccountJson {
         created_at: account.created_at.to_string(),
         projects: None,
         records: None,
+        first: None,
     }
 }
 
@@ -195,6 +196,16 @@ pub(crate) fn key(shown: &ShownKey) -> KeyJson {
         seen_at: time(key.seen_at),
         seen_client: key.seen_client.clone(),
         connections: shown.connections,
+        link_ends_at: key.link.filter(|link| link.opened_at.is_none()).map(|link| link.ends_at.to_string()),
+    }
+}
+
+/// A link, as the address that is handed over.
+pub(crate) fn link(app: &Shared, made: &MadeLink) -> MadeLinkJson {
+    MadeLinkJson {
+        key_id: made.key.to_string(),
+        link: format!("{}/console/link/{}", app.issuer.base_url(), made.code.expose()),
+        link_ends_at: made.ends_at.to_string(),
     }
 }
 
@@ -237,16 +248,24 @@ pub(crate) fn audit(line: &AuditLine) -> AuditJson {
     }
 }
 
-pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
+pub(crate) fn rejection(shown: &ShownRejection) -> RejectionJson {
+    let rejection = &shown.rejection;
     RejectionJson {
         at: rejection.at.to_string(),
         project_id: rejection.project.map(|id| id.to_string()),
         member_id: rejection.member.map(|id| id.to_string()),
         member_name: rejection.member_name.clone(),
+        key_id: rejection.key.map(|id| id.to_string()),
+        key_label: shown.key_label.clone(),
+        text: rejection.what.clone(),
+        why: rejection.does.clone(),
+        source: rejection.source.clone(),
         hash: rejection.hash.clone(),
         reference: rejection.reference.clone(),
         verdict: if rejection.is_caution { "caution" } else { "refuse" }.to_owned(),
         stored: rejection.was_stored,
+        released: shown.is_released,
+        memory_id: shown.record.map(|id| id.to_string()),
     }
 }
 
@@ -305,17 +324,19 @@ pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> In
         created_at: integration.created_at.to_string(),
         updated_at: integration.updated_at.to_string(),
         seen_at: time(integration.seen_at),
-        health: health(&integration.health),
+        health: health(integration),
         tools: has_tools.then(|| integration.tools.iter().map(integration_tool).collect()),
     }
 }
 
-fn health(health: &Health) -> HealthJson {
+fn health(integration: &ShownIntegration) -> HealthJson {
+    let health = &integration.health;
     HealthJson {
         state: if health.paused_until.is_some() { "paused" } else { "working" }.to_owned(),
         failures: health.failures,
         paused_until: time(health.paused_until),
         answered_at: time(health.answered_at),
+        trouble: integration.silence.as_ref().map(|silence| silence.why.clone()),
     }
 }
 

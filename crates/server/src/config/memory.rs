@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The memory that this process may use; 4 GiB if it can't be determined.
 pub fn machine_memory_bytes() -> usize {
-    let all = machine(Path::new("/proc/meminfo")).unwrap_or(4 << 30);
+    let all = mnemon_platform::system::memory_bytes().unwrap_or(4 << 30);
     group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")).map_or(all, |limit| limit.min(all))
 }
 
@@ -15,12 +15,6 @@ pub(super) fn index_memory_bytes(machine: usize) -> usize {
     /// The program, its models, connections and caches.
     const SERVICE_BYTES: usize = 256 << 20;
     machine.saturating_sub(SERVICE_BYTES).max(machine / 4) / 4
-}
-
-fn machine(meminfo: &Path) -> Option<usize> {
-    let text = std::fs::read_to_string(meminfo).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().trim_end_matches(" kB").parse::<usize>().ok().map(|kib| kib * 1024)
 }
 
 /// The smallest limit of the control groups that the process is in. A group is limited by those above it, too.

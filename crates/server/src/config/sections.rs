@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_listens_on_all_addresses_says_by_which_url_it_is_reached() {
+    fn a_service_on_all_addresses_has_to_know_its_url() {
         for everywhere in ["0.0.0.0:7676", "[::]:7676"] {
             let found = mistakes(&[("MNEMON_LISTEN", everywhere)]);
             assert!(matches!(found.as_slice(), [one] if one.starts_with("server.base_url is required")), "{found:?}");

@@ -68,13 +68,14 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let query = Query::of(fields, &NAMES);
     let accounts = accounts(visit).await?;
     let account = account(visit, &query, &accounts)?;
-    let (admin, has_records) = (&visit.visitor.admin, visit.me.is_some());
+    // Records of another project are opened with a key of it, and the operator opens none.
+    let (admin, here) = (&visit.visitor.admin, visit.project().ok());
     let found = visit.engine().list_audit(admin, account, filter(&query)?, PAGE_ROWS).await?;
     let projects = visit.engine().list_projects(admin, account).await?;
     let members = visit.engine().list_members(admin, account).await?;
     let project_name = |id| projects.iter().find(|project| project.id == id).map(|project| project.name.clone());
     let row = |line: &AuditLine| {
-        let (icon, what) = sentence(line, has_records);
+        let (icon, what) = sentence(line, here.is_some() && line.entry.project == here);
         let name = line.entry.actor_name.clone();
         Row {
             at: clock(line.entry.at, visit.now),
@@ -201,17 +202,29 @@ fn moment(day: &str, seconds: i64) -> Result<Timestamp, ConsoleError> {
     moment.ok_or_else(|| invalid("a day is written as 2027-01-31"))
 }
 
-/// What was done, as a sentence without its subject. An action that has no sentence yet is shown as it is stored.
-fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
+/// What kind of text it was and what it does; the rest of the note is for the page of the guard.
+fn found_in_words(note: &str) -> String {
+    note.split("; ").take(2).collect::<Vec<_>>().join("; ")
+}
+
+/// What was done, as a sentence without its subject. An action that has no sentence yet is shown as it is stored. There
+/// is a way to records and workspaces of the project that is open.
+fn sentence(line: &AuditLine, is_here: bool) -> (&'static str, Html) {
     let subject = line.entry.subject.as_str();
     let name = p::said(subject);
     let code = format!("<code>{name}</code>");
     let short: String = subject.chars().take(8).collect();
-    // The operator can't open records, so there is no way to them.
-    let record = if has_records {
+    let record = if is_here {
         format!(r#"<a class="mono" href="/console/records/{}">{}…</a>"#, p::esc(subject), p::esc(&short))
     } else {
         format!("<span class=\"mono\">{}…</span>", p::esc(&short))
+    };
+    let workspace = || match is_here {
+        true => {
+            let link = Query::default().with("workspace", subject).link("/console/memory");
+            format!(r#"<a href="{}">{name}</a>"#, p::esc(&link))
+        }
+        false => name.to_string(),
     };
     let known = line.entry.subject_name.as_deref().filter(|name| !name.is_empty());
     let called = known.map_or_else(
@@ -220,17 +233,30 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
     );
     let records = p::counted(line.affected, "record");
     let (icon, text) = match line.entry.action.as_ref() {
+        "record.forget" if line.affected > 1 => ("trash", format!("forgot {records}")),
         "record.forget" => ("trash", format!("forgot the record {record}")),
+        "record.tag" if line.affected > 1 => ("tag", format!("changed the tags of {records}")),
+        "record.tag" => ("tag", format!("changed the tags of the record {record}")),
+        "record.move" => ("workspaces", format!("moved a record, which is {record} now")),
         "record.restore" => ("undo", format!("restored the record {record}")),
         "record.purge" => {
             ("trash", format!("removed the record <span class=\"mono\">{}…</span> for good", p::esc(&short)))
         }
         "record.keep" => ("check", format!("kept the record {record} and forgot {records} that said otherwise")),
         "record.supersede" => ("undo", format!("replaced {records} by {record}")),
+        "record.import" => ("plus", format!("imported {name}")),
         "source.forget" => ("trash", format!("forgot {records} of the source {name}")),
-        "workspace.delete" => ("workspaces", format!("deleted the workspace {name} and forgot its records")),
-        "workspace.restore" => ("workspaces", format!("restored the workspace {name} with its records")),
+        "workspace.delete" => (
+            "workspaces",
+            match known {
+                Some(with) => format!("deleted the workspace {name} with {}", p::esc(with)),
+                None => format!("deleted the workspace {name} and forgot its records"),
+            },
+        ),
+        "workspace.restore" => ("workspaces", format!("restored the workspace {} with its records", workspace())),
         "key.create" => ("keys", format!("made the key {called}")),
+        "key.change" => ("keys", format!("changed the key {called}")),
+        "key.open" => ("keys", format!("opened the link of the key {called}")),
         "key.revoke" => ("keys", format!("revoked the key {called}")),
         "connection.create" => ("connections", format!("connected {called}")),
         "connection.revoke" => ("connections", format!("ended the connection of {called}")),
@@ -249,6 +275,7 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
         "integration.delete" => ("integrations", format!("removed the integration {code}")),
         "integration.accept" => ("integrations", format!("accepted tools: {code}")),
         "integration.call" => ("integrations", format!("called {code}")),
+        "integration.rotate_key" => ("integrations", "encrypted the credentials again".to_owned()),
         "subscription.change" => ("operator", "changed the plan".to_owned()),
         "account.suspend" => ("operator", "suspended the account".to_owned()),
         "account.resume" => ("operator", "lifted the suspension".to_owned()),
@@ -260,7 +287,7 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
             "warn",
             format!(
                 "the guard found something in a text{}, hash <span class=\"mono\">{}…</span>",
-                known.map(|what| format!(" ({})", p::esc(what))).unwrap_or_default(),
+                known.map(|note| format!(" ({})", p::esc(&found_in_words(note)))).unwrap_or_default(),
                 p::esc(&short)
             ),
         ),

@@ -3,9 +3,12 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use mnemon_engine::admin::AdminError;
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::KeyRow;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::page;
@@ -23,6 +26,8 @@ struct Page<'a> {
     shell: Shell<'a>,
     tabs: Vec<(String, &'static str, bool)>,
     snippet: Snippet,
+    /// A link that opens the client and sets it up, with its words.
+    opens: Option<(String, &'static str)>,
     /// The file in which a client looks for rules.
     rules_file: Option<&'static str>,
     check: String,
@@ -138,6 +143,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         shell: Shell::new(visit, Place::Connect, "Connect"),
         tabs: CLIENTS.map(|(name, word)| (format!("{PATH}?client={name}{with_key}"), word, name == client)).into(),
         snippet: snippet(client, url),
+        opens: opens(client, url),
         rules_file: rules_file(client),
         check: curl(url),
         manages: visit.manages() && visit.may_write(),
@@ -155,6 +161,29 @@ fn curl(url: &str) -> String {
         "curl -s {url} -H \"Authorization: Bearer $MNEMON_API_KEY\" \\\n  -H 'Content-Type: application/json' -d \
          '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{{}}}}'"
     )
+}
+
+/// A link never carries a key: Cursor reads the variable, VS Code asks for it.
+fn opens(client: &str, url: &str) -> Option<(String, &'static str)> {
+    let entry = |key: &str| json!({"url": url, "headers": {"Authorization": format!("Bearer {key}")}});
+    match client {
+        "cursor" => {
+            let config = BASE64_STANDARD.encode(entry("${env:MNEMON_API_KEY}").to_string());
+            let config = utf8_percent_encode(&config, NON_ALPHANUMERIC);
+            let link = format!("cursor://anysphere.cursor-deeplink/mcp/install?name=mnemon&config={config}");
+            Some((link, "Open in Cursor"))
+        }
+        "vscode" => {
+            let asked = json!([{"type": "promptString", "id": "mnemon-key", "description": "API key (mnm_…)", "password": true}]);
+            let mut server = entry("${input:mnemon-key}");
+            server["name"] = json!("mnemon");
+            server["type"] = json!("http");
+            server["inputs"] = asked;
+            let server = server.to_string();
+            Some((format!("vscode:mcp/install?{}", utf8_percent_encode(&server, NON_ALPHANUMERIC)), "Open in VS Code"))
+        }
+        _ => None,
+    }
 }
 
 fn rules_file(client: &str) -> Option<&'static str> {
@@ -181,4 +210,30 @@ fn snippet(client: &str, url: &str) -> Snippet {
         }
     };
     Snippet { place, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_sets_a_client_up_without_a_key_in_it() {
+        let url = "https://memory.example.com/mcp";
+        let (cursor, _) = opens("cursor", url).expect("a link");
+        let (head, config) = cursor.split_once("&config=").expect("a configuration");
+        assert_eq!(head, "cursor://anysphere.cursor-deeplink/mcp/install?name=mnemon");
+        let config = percent_encoding::percent_decode_str(config).decode_utf8().unwrap();
+        let config: serde_json::Value = serde_json::from_slice(&BASE64_STANDARD.decode(&*config).unwrap()).unwrap();
+        let headers = json!({"Authorization": "Bearer ${env:MNEMON_API_KEY}"});
+        assert_eq!(config, json!({"url": url, "headers": headers}));
+
+        let (code, _) = opens("vscode", url).expect("a link");
+        let server = code.strip_prefix("vscode:mcp/install?").expect("the address of VS Code");
+        let server = percent_encoding::percent_decode_str(server).decode_utf8().unwrap();
+        let server: serde_json::Value = serde_json::from_str(&server).unwrap();
+        assert_eq!((&server["name"], &server["type"], &server["url"]), (&json!("mnemon"), &json!("http"), &json!(url)));
+        assert_eq!(server["headers"]["Authorization"], format!("Bearer ${{input:{}}}", "mnemon-key"));
+        assert_eq!(server["inputs"][0]["password"], true);
+        assert!(opens("codex", url).is_none());
+    }
 }

@@ -1,9 +1,10 @@
-//! What the guard rejected: by hash, time and member, never the text, its rule or its score. An admin releases a text.
+//! What the guard found: when, whose, with which key, what the text does in a few words, and what became of it. Never
+//! the text or its score. An admin releases a text.
 
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
-use mnemon_engine::admin::{Rejection, Release};
+use mnemon_engine::admin::{Rejection, Release, ShownRejection};
 use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
@@ -29,11 +30,19 @@ struct Page<'a> {
 struct Row {
     at: Html,
     who: String,
+    key: Option<String>,
     state: Html,
     reference: String,
     hash: String,
     /// What the text was, and how long.
     what: Option<String>,
+    /// What it does.
+    does: Option<String>,
+    source: Option<String>,
+    /// The way to the source, if it is one of this project.
+    source_link: Option<String>,
+    /// The record with the text, if it was stored.
+    record: Option<String>,
     /// Whether it can be released here: it was refused in this project, and is not released yet.
     may_release: bool,
 }
@@ -50,21 +59,28 @@ async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleE
     let mode = engine.show_guard(admin, account).await?;
     let mut found = engine.list_rejections(admin, account, None, usize::MAX).await?;
     let pager = Pager::cut(query, PATH, &mut found);
-    let released = engine.find_released(&found).await?;
+    let followed = engine.follow_rejections(admin, found).await?;
     let names = Names::load(visit).await?;
-    let row = |(rejection, is_released): (&Rejection, bool)| Row {
+    let to_source = |id: &String| Query::default().with("one", id).link("/console/sources");
+    let row = |ShownRejection { rejection, key_label, is_released, record }| Row {
         at: p::ago(rejection.at, visit.now),
         who: rejection.member.map_or_else(|| "the service".to_owned(), |member| names.name(member)),
-        state: if is_released { p::tone("is-verified", "released", "check") } else { state(rejection) },
-        reference: rejection.reference.clone(),
-        hash: rejection.hash.clone(),
-        what: rejection.what.clone(),
+        key: key_label,
+        state: if is_released { p::tone("is-verified", "released", "check") } else { state(&rejection) },
         may_release: visit.may_write() && rejection.project == Some(project) && !is_released,
+        // What is in another project is opened with a key of it.
+        record: record.filter(|_| rejection.project == Some(project)).map(|id| id.to_string()),
+        reference: rejection.reference,
+        hash: rejection.hash,
+        what: rejection.what,
+        does: rejection.does,
+        source_link: rejection.source.as_ref().filter(|_| rejection.project == Some(project)).map(to_source),
+        source: rejection.source,
     };
     Ok(Page {
         shell: Shell::new(visit, Place::Guard, "Guard"),
         mode: mode.as_str(),
-        rows: found.iter().zip(released).map(row).collect(),
+        rows: followed.into_iter().map(row).collect(),
         pager,
         may_write: visit.may_write(),
     })

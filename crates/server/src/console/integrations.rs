@@ -109,11 +109,11 @@ fn count(shown: &ShownIntegration, is_meant: impl Fn(ToolState) -> bool) -> usiz
 }
 
 fn card(visit: &Visit, shown: &ShownIntegration) -> Card {
-    let state = match (shown.is_enabled, shown.health.failures, shown.seen_at) {
-        (false, ..) => p::tone("is-unverified", "disabled", "unverified"),
-        (true, 1.., _) => p::tone("is-alert", "does not answer", "warn"),
-        (true, 0, None) => p::tone("is-alert", "has not answered yet", "warn"),
-        (true, 0, Some(_)) => p::tone("is-verified", "works", "verified"),
+    let trouble = trouble(visit, shown);
+    let state = match (shown.is_enabled, &trouble) {
+        (false, _) => p::tone("is-unverified", "disabled", "unverified"),
+        (true, Some(_)) => p::tone("is-alert", "does not answer", "warn"),
+        (true, None) => p::tone("is-verified", "works", "verified"),
     };
     Card {
         name: shown.name.clone(),
@@ -123,7 +123,7 @@ fn card(visit: &Visit, shown: &ShownIntegration) -> Card {
         offered: count(shown, |state| state == ToolState::Offered),
         tools: count(shown, |state| state != ToolState::Gone),
         waiting: count(shown, ToolState::waits_for_admin),
-        trouble: shown.is_enabled.then(|| trouble(visit, shown)).flatten(),
+        trouble: trouble.filter(|_| shown.is_enabled),
         has_credential: shown.has_credential,
         seen: shown.seen_at.map(|at| p::ago(at, visit.now)),
     }
@@ -136,10 +136,15 @@ fn trouble(visit: &Visit, shown: &ShownIntegration) -> Option<String> {
         let seconds = (end.as_second() - visit.now.as_second()).max(1).unsigned_abs();
         format!(" It is tried again in {}.", p::counted(seconds, "second"))
     });
-    let times = match health.failures {
-        0 => return None,
-        1 => "The last call failed.".to_owned(),
-        many => format!("The last {many} calls failed."),
+    let times = match (health.failures, &shown.silence, shown.seen_at) {
+        (0, Some(silence), _) => {
+            let ago = p::distance(silence.at, visit.now);
+            return Some(format!("Last asked for its tools {ago}: {}.", silence.why.trim_end_matches('.')));
+        }
+        (0, None, None) => return Some("It has never told its tools.".to_owned()),
+        (0, None, Some(_)) => return None,
+        (1, ..) => "The last call failed.".to_owned(),
+        (many, ..) => format!("The last {many} calls failed."),
     };
     Some(format!("{times}{}", again.unwrap_or_default()))
 }
@@ -191,7 +196,7 @@ async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, Cons
         windows: asked,
         may_write: visit.may_write(),
         trouble: shown.is_enabled.then(|| trouble(visit, &shown)).flatten(),
-        answered: shown.health.answered_at.map(|at| p::ago(at, visit.now)),
+        answered: shown.health.answered_at.max(shown.seen_at).map(|at| p::ago(at, visit.now)),
         is_enabled: shown.is_enabled,
         name: shown.name,
         title: shown.title,
@@ -312,15 +317,11 @@ async fn try_add(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     }
     let is_command = fields.find("kind") == Some("command");
     let is_preset = fields.find("kind") == Some("github");
-    let allow = fields.find("allow").map(|list| {
-        list.split([',', '\n', ' ']).map(str::trim).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
-    });
     let request = IntegrationRequest {
         preset: is_preset.then(|| "github".to_owned()),
         url: fields.take("address").filter(|_| !is_command && !is_preset),
         command: fields.take("address").filter(|_| is_command),
         bearer: fields.take("token").map(Secret::new),
-        allow,
         ..IntegrationRequest::default()
     };
     Ok(told(&visit.engine().put_integration(admin, project, name, request).await?))
@@ -344,7 +345,8 @@ async fn try_change(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     let request = IntegrationRequest {
         url: fields.take("address").filter(|url| shown.address != UpstreamAddress::Url(url.clone())),
         bearer: fields.take("token").map(Secret::new),
-        allow: Some(fields.all("allow")),
+        // While it has told of no tool there is nothing to choose from, and what is allowed stays.
+        allow: fields.find("chosen").map(|_| fields.all("allow")),
         ..IntegrationRequest::default()
     };
     Ok(told(&engine.put_integration(admin, project, name, request).await?))

@@ -7,24 +7,27 @@ use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::{Record, SEARCH_LIMIT_MAX, Scope, Seq, Status, WorkspaceName};
 use mnemon_engine::ExplainedHit;
-use mnemon_engine::admin::{AdminError, ExplainQuery, ProjectStanding, RecordQuery, Standing};
+use mnemon_engine::admin::{AdminError, ExplainQuery, ProjectStanding, RecordQuery, RecordSort, Standing};
 use mnemon_engine::console::{ConsoleError, Explained};
 
 use super::parts::{self as p, Html};
 use super::people::{CHOICES_MAX, Names};
-use super::query::{Choice, Query};
-use super::record_row::{self, Rec};
+use super::query::{Choice, Opt, Query};
+use super::record_row::{self, RecordRow};
 use super::shell::{Place, Shell};
 use super::visit::Visit;
 use crate::http::Fields;
 
 const PATH: &str = "/console/memory";
-const NAMES: [&str; 10] = ["q", "workspace", "status", "scope", "source", "author", "key", "state", "before", "n"];
-/// How many records a page of the list has.
-const PAGE_ROWS: usize = 25;
+const NAMES: [&str; 12] =
+    ["q", "workspace", "status", "scope", "source", "author", "key", "state", "sort", "view", "before", "n"];
+/// How many records a page of the list has: with their reasons and sources, and as lines. More would weigh more than a
+/// page may.
+const PAGE_ROWS: usize = 20;
+const PAGE_LINES: usize = 25;
 /// How many records a search finds; with more, explanations are shown one at a time.
 const FOUND: usize = 10;
-const FOUND_MORE: usize = 25;
+const FOUND_MORE: usize = 20;
 const _: () = assert!(FOUND_MORE <= SEARCH_LIMIT_MAX);
 /// How many workspaces a search without a chosen one looks through.
 const SEARCHED_MAX: usize = 20;
@@ -33,6 +36,13 @@ const SEARCHED_MAX: usize = 20;
 #[template(path = "console/memory.html")]
 pub(super) struct Page<'a> {
     shell: Shell<'a>,
+    /// Whether records can be chosen, to do something with several.
+    may_choose: bool,
+    scopes: Vec<Opt>,
+    is_compact: bool,
+    wide_link: String,
+    compact_link: String,
+    order: &'static str,
     /// Whether a record can be added, and where it goes if nothing else is said.
     may_add: bool,
     add_to: String,
@@ -42,7 +52,7 @@ pub(super) struct Page<'a> {
     asked: Asked,
     choices: Vec<Choice>,
     pills: Vec<Pill>,
-    records: Vec<Rec>,
+    records: Vec<RecordRow>,
     shown: String,
     shows_forgotten: bool,
     living_link: String,
@@ -116,14 +126,15 @@ pub(super) async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<
     let standing = visit.engine().show_standing(&visit.visitor.admin, project).await?;
     let asked = Asked {
         query: query.find("q").unwrap_or_default().trim().to_owned(),
-        count: if query.find("n") == Some("25") { FOUND_MORE } else { FOUND },
+        count: if query.find("n") == Some("20") { FOUND_MORE } else { FOUND },
         is_forgotten: query.find("state") == Some("forgotten"),
         why: fields.take("why"),
     };
     let mut page = frame(visit, &query, asked, &standing);
     if visit.manages() {
         let names = Names::load(visit).await?;
-        let authors = names.members.iter().map(|member| (member.name.clone(), member.name.clone())).take(CHOICES_MAX);
+        let authors =
+            names.members.iter().map(|member| (member.name.clone(), member.name.clone())).take(CHOICES_MAX / 4);
         page.choices.push(Choice::new(&query, "author", "Author", "Anybody", authors));
     }
     if page.asked.is_search() {
@@ -155,19 +166,29 @@ fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectSt
     let title = if asked.is_search() { format!("{}: Memory", asked.query) } else { "Memory".to_owned() };
     let place = place_of(query, standing);
     let is_empty = standing.all.counts.total() == 0 && !asked.is_forgotten;
+    let is_compact = query.find("view") == Some("compact");
     Page {
         shell: Shell::new(visit, Place::Memory, title),
+        may_choose: visit.may_change_memory() && !asked.is_search(),
+        scopes: super::query::scopes(),
+        is_compact,
+        wide_link: query.without(&["view"]).link(PATH),
+        compact_link: query.with("view", "compact").link(PATH),
+        order: match sort_of(query) {
+            _ if asked.is_forgotten => "Forgotten, the latest first",
+            sort => SORTS.into_iter().find(|(known, _)| *known == sort).map_or("", |(_, word)| word),
+        },
         may_add: visit.may_change_memory(),
         add_to: query.find("workspace").map_or_else(|| own_workspace(visit), str::to_owned),
         summary: place.summary,
         trust: (!is_empty).then(|| trust(query, &place.standing)),
-        choices: choices(query, standing),
+        choices: choices(query, standing, &asked),
         pills: pills(query),
         records: Vec::new(),
         shown: String::new(),
-        shows_forgotten: visit.is_admin(),
+        shows_forgotten: true,
         living_link: query.without(&["state", "before"]).link(PATH),
-        forgotten_link: query.without(&["before", "status"]).with("state", "forgotten").link(PATH),
+        forgotten_link: query.without(&["before", "status", "sort"]).with("state", "forgotten").link(PATH),
         newest_link: query.find("before").map(|_| query.without(&["before"]).link(PATH)),
         older_link: None,
         place: String::new(),
@@ -178,7 +199,7 @@ fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectSt
         everywhere_link: None,
         unfiltered_link: None,
         ten_link: query.without(&["n"]).link(PATH),
-        more_link: query.with("n", "25").link(PATH),
+        more_link: query.with("n", "20").link(PATH),
         asked,
     }
 }
@@ -231,27 +252,46 @@ fn trust(query: &Query, standing: &Standing) -> Trust {
         class: status.as_str(),
         count: p::number(standing.counts.of(status)),
         word: record_row::count_word(status),
-        link: query.without(&["before", "state", "q", "n"]).with("status", status.as_str()).link(PATH),
+        link: query.without(&["before", "state", "q", "n", "sort"]).with("status", status.as_str()).link(PATH),
         is_current: chosen == Some(status.as_str()),
     };
     Trust { bar: p::stackbar(&counts, &label.join(", "), ""), items: shown.map(item).into() }
 }
 
-fn choices(query: &Query, standing: &ProjectStanding) -> Vec<Choice> {
+/// The orders of the list, as they are called.
+const SORTS: [(RecordSort, &str); 5] = [
+    (RecordSort::Newest, "Newest first"),
+    (RecordSort::Oldest, "Oldest first"),
+    (RecordSort::Changed, "Latest change first"),
+    (RecordSort::FactKey, "By fact key"),
+    (RecordSort::Source, "By source"),
+];
+
+fn sort_of(query: &Query) -> RecordSort {
+    query.find("sort").and_then(RecordSort::parse).filter(|_| query.find("author").is_none()).unwrap_or_default()
+}
+
+fn choices(query: &Query, standing: &ProjectStanding, asked: &Asked) -> Vec<Choice> {
     let same = |word: &str| (word.to_owned(), word.to_owned());
     let statuses = [Status::Verified, Status::Unverified, Status::Stale, Status::Conflict];
     let scopes = [Scope::Shared, Scope::Department, Scope::Draft];
-    vec![
+    let mut choices = vec![
         Choice::new(
             query,
             "workspace",
             "Workspace",
             "All workspaces",
-            standing.workspaces.keys().take(CHOICES_MAX).map(|name| same(name)),
+            standing.workspaces.keys().take(CHOICES_MAX / 2).map(|name| same(name)),
         ),
         Choice::new(query, "status", "Status", "Any status", statuses.map(|status| same(status.as_str()))),
         Choice::new(query, "scope", "Scope", "Any scope", scopes.map(|scope| same(scope.as_str()))),
-    ]
+    ];
+    // The records of one author, what was forgotten and what was found have their own order.
+    if !asked.is_search() && !asked.is_forgotten && query.find("author").is_none() {
+        let sorts = SORTS.into_iter().skip(1).map(|(sort, word)| (sort.as_str().to_owned(), word.to_owned()));
+        choices.push(Choice::new(query, "sort", "Order", SORTS[0].1, sorts));
+    }
+    choices
 }
 
 fn pills(query: &Query) -> Vec<Pill> {
@@ -288,29 +328,31 @@ async fn fill_list(
         scope: parsed(query, "scope", Scope::parse)?,
         author: query.find("author").map(str::to_owned),
         fact_key: query.find("key").map(str::to_owned),
+        sort: sort_of(query),
         before: parsed(query, "before", |text| text.parse().ok().map(Seq))?,
-        limit: PAGE_ROWS,
+        limit: if page.is_compact { PAGE_LINES } else { PAGE_ROWS },
         ..RecordQuery::default()
     };
     let found = visit.engine().list_records(&visit.visitor.admin, project, asked).await?;
     let records: Vec<&Record> = found.records.iter().map(|shown| &shown.listed.record).collect();
     let because = visit.engine().give_reasons(&visit.visitor, project, &records).await?;
-    let rows = found.records.iter().zip(&because);
+    let (rows, is_compact) = (found.records.iter().zip(&because), page.is_compact);
     page.records = rows
         .map(|(shown, because)| match shown.listed.forgotten_at {
-            Some(at) => Rec::forgotten(&shown.listed.record, because, at, visit.now),
-            None => Rec::new(&shown.listed.record, because, visit.now),
+            Some(at) => RecordRow::forgotten(&shown.listed.record, because, at, visit.now),
+            None => RecordRow::new(&shown.listed.record, because, visit.now),
         })
+        .map(|rec| if is_compact { rec.line() } else { rec })
         .collect();
     page.older_link = found.next.map(|seq| query.with("before", &seq.to_string()).link(PATH));
-    let is_all = query.without(&["workspace", "before"]) == Query::default() && query.find("before").is_none();
+    let is_all = query.without(&["workspace", "view", "sort"]) == Query::default();
     let total = match query.find("workspace") {
         Some(name) => standing.workspaces.get(name).map_or(0, |own| own.counts.total()),
         None => standing.all.counts.total(),
     };
     let count = p::counted(page.records.len() as u64, "record");
     page.shown =
-        if is_all { format!("The newest {count} of {}", p::number(total)) } else { format!("{count} on this page") };
+        if is_all { format!("The first {count} of {}", p::number(total)) } else { format!("{count} on this page") };
     Ok(())
 }
 
@@ -352,7 +394,12 @@ async fn fill_found(
     Ok(())
 }
 
-fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &[Explained]) -> Result<Vec<Rec>, ConsoleError> {
+fn to_records(
+    visit: &Visit,
+    query: &Query,
+    asked: &Asked,
+    found: &[Explained],
+) -> Result<Vec<RecordRow>, ConsoleError> {
     let status = parsed(query, "status", Status::parse)?;
     let scale = record_row::scale(found.iter().flat_map(|one| &one.found.reasons.hits));
     let mut hits: Vec<(&Explained, &ExplainedHit)> =
@@ -372,7 +419,7 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &[Explained]) 
         if !fits {
             continue;
         }
-        let shown = Rec::new(record, because, visit.now).scored(hit);
+        let shown = RecordRow::new(record, because, visit.now).scored(hit);
         let shown = if asked.count == FOUND { shown } else { shown.compact(record, because, visit.now) };
         let mut shown = shown.marked(record, &explained.spans);
         // Where all come from one place, the page names it once.

@@ -4,10 +4,14 @@ use askama::Template;
 use axum::extract::{Path, Request};
 use axum::response::Response;
 use mnemon_core::{Account, AccountId, PlanLimits, PlanName, SubscriptionState, Timestamp};
-use mnemon_engine::admin::{AdminError, ShownNode};
+use mnemon_engine::GuardMode;
+use mnemon_engine::admin::{AdminError, FilledAccount, ShownNode};
 use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
+use super::hand_over::HandOver;
+use super::invite;
+use super::keys;
 use super::parts::{self as p, Ask, Html};
 use super::query::Query;
 use super::shell::{Place, Shell};
@@ -29,6 +33,7 @@ struct Page<'a> {
     windows: Vec<Html>,
     first_link: Option<String>,
     next_link: Option<String>,
+    once: String,
 }
 
 struct Row {
@@ -94,6 +99,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         plan_names: PlanName::ALL.map(PlanName::as_str).into(),
         windows: accounts.iter().map(|account| window(account, &shell.seal)).collect(),
         first_link: after.map(|_| PATH.to_owned()),
+        once: visit.once(),
         next_link: next.map(|id| Query::default().with("after", &id.to_string()).link(PATH)),
         shell,
     })
@@ -208,7 +214,7 @@ fn account_id(id: &str) -> Result<AccountId, ConsoleError> {
 /// `POST /console/operator/accounts`
 pub(super) async fn create(act: Act) -> Response {
     match try_create(&act).await {
-        Ok(told) => act.visit.done(Ok(told), PATH),
+        Ok(answer) => answer,
         Err(error) => match act.again("acc-new", &error) {
             Ok(visit) => visit.show_again(build(&visit, &Fields::default()).await),
             Err(trouble) => *trouble,
@@ -216,12 +222,34 @@ pub(super) async fn create(act: Act) -> Response {
     }
 }
 
-async fn try_create(act: &Act) -> Result<Flash, ConsoleError> {
+async fn try_create(act: &Act) -> Result<Response, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let (plan, until) = (plan_of(fields)?, paid_until(fields)?);
     let name = fields.take("name").unwrap_or_default();
-    let account = visit.engine().create_account(&visit.visitor.admin, &name, plan, until).await?;
-    Ok(Flash::new(format!("Account {} made. Its first member and key are made by the admin API.", account.name)))
+    let (engine, admin) = (visit.engine(), &visit.visitor.admin);
+    let Some(member) = fields.take("admin") else {
+        let account = engine.create_account(admin, &name, plan, until).await?;
+        return Ok(visit.done(Ok(Flash::new(format!("Account {} made, with nobody in it.", account.name))), PATH));
+    };
+    let filled = FilledAccount {
+        key: Some(keys::once(act)?),
+        name,
+        plan,
+        paid_until: until,
+        project: fields.take("project").unwrap_or_else(|| "default".to_owned()),
+        member,
+        guard: fields.find("guard").and_then(GuardMode::parse),
+        link_life: invite::life(fields)?,
+    };
+    let (account, _, member, link) = engine.fill_account(admin, filled).await?;
+    let over = HandOver {
+        made: format!("The account {} is made, with a project and an admin.", account.name),
+        who: &member.name,
+        link: &link,
+        at: Place::Operator,
+        onward: PATH,
+    };
+    Ok(visit.hand_over(&over))
 }
 
 /// `POST /console/operator/accounts/{account}/plan`

@@ -116,7 +116,7 @@ fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
         StoreError::Full => (
             StatusCode::INSUFFICIENT_STORAGE,
             "Storage is full",
-            "Nothing was changed. Whoever runs this service has to free space.".to_owned(),
+            "Nothing was changed. The operator of this service has to free space.".to_owned(),
         ),
         _ => (
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -147,7 +147,7 @@ pub(super) fn plain_trouble(app: &App, error: &ConsoleError) -> Response {
     with_retry(plain_error(app, status, title, &text), error)
 }
 
-pub(super) fn storage_away(app: &App, error: &StoreError) -> Response {
+pub(super) fn storage_unavailable(app: &App, error: &StoreError) -> Response {
     plain_trouble(app, &ConsoleError::Admin(AdminError::Store(error.clone())))
 }
 

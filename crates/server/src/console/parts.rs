@@ -5,6 +5,7 @@ use std::fmt;
 
 use askama::filters::HtmlSafe;
 use mnemon_core::{Status, Timestamp};
+use mnemon_engine::admin::StatusCounts;
 
 /// Markup that is safe to write as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,6 +109,14 @@ pub(super) fn copy(id: &str, word: &str, class: &str) -> Html {
 
 const WIDE: u64 = 1_000;
 const GAP: u64 = 6;
+
+/// A slim bar of how many records have each status.
+pub(super) fn status_bar(counts: &StatusCounts) -> Html {
+    let StatusCounts { verified, unverified, stale, conflict } = *counts;
+    let parts = [("verified", verified), ("unverified", unverified), ("stale", stale), ("conflict", conflict)];
+    let label = format!("{verified} verified, {unverified} unverified, {stale} stale, {conflict} in conflict");
+    stackbar(&parts, &label, "bar-slim")
+}
 
 /// A bar of parts that make up a whole.
 pub(super) fn stackbar(parts: &[(&str, u64)], label: &str, class: &str) -> Html {

@@ -12,12 +12,12 @@ use mnemon_engine::stored::KeyRow;
 
 use super::flash::Flash;
 use super::parts::{self as p, Html};
-use super::query::{Pager, Query};
+use super::query::{Head, Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
-const PATH: &str = "/console/people";
+pub(super) const PATH: &str = "/console/people";
 /// From when on an end is near.
 const SOON_SECONDS: i64 = 7 * 86_400;
 /// The most members that a field offers to choose from; in a larger account a name is typed.
@@ -86,11 +86,12 @@ fn own_department(visit: &Visit) -> Vec<Department> {
 
 #[derive(Template)]
 #[template(path = "console/people.html")]
-struct Page<'a> {
+pub(super) struct Page<'a> {
     shell: Shell<'a>,
     summary: String,
     tree: Option<Html>,
     title: String,
+    heads: Vec<Head>,
     rows: Vec<Row>,
     is_admin: bool,
     may_write: bool,
@@ -105,6 +106,9 @@ struct Page<'a> {
     heirs: Vec<(String, String)>,
     /// Who is about to be removed.
     leaving: Option<Leaving>,
+    /// What somebody can be invited to.
+    projects: Vec<(String, String)>,
+    once: String,
 }
 
 /// Somebody who is about to be removed, and what that means.
@@ -123,6 +127,8 @@ struct Row {
     id: String,
     name: String,
     is_own: bool,
+    /// What it has saved.
+    records_link: String,
     since: String,
     role_chip: Html,
     role: &'static str,
@@ -139,7 +145,7 @@ pub(super) async fn list(visit: Visit, request: Request) -> Response {
     visit.show(build(&visit, &fields).await)
 }
 
-async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
+pub(super) async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     if !visit.manages() {
         return Err(AdminError::Forbidden("people are managed by admins and heads").into());
     }
@@ -147,7 +153,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let keys = visit.engine().list_keys(&visit.visitor.admin, visit.project()?).await?;
     let is_alive = |key: &KeyRow| key.revoked_at.is_none() && key.expires_at.is_none_or(|end| visit.now < end);
     let living = |id: MemberId| keys.iter().filter(|shown| shown.key.member == id && is_alive(&shown.key)).count();
-    let query = Query::of(fields, &["q", "department", "page"]);
+    let query = Query::of(fields, &["q", "department", "sort", "page"]);
     let chosen = query.find("department");
     let text = query.find("q").unwrap_or_default().trim().to_lowercase();
     let is_shown = |member: &&Member| match chosen {
@@ -163,6 +169,12 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         _ => "Everybody".to_owned(),
     };
     let mut members: Vec<&Member> = names.members.iter().filter(is_shown).collect();
+    match query.find("sort") {
+        Some("role") => members.sort_by_key(|member| std::cmp::Reverse(rank(member.role))),
+        Some("keys") => members.sort_by_cached_key(|member| std::cmp::Reverse(living(member.id))),
+        Some("until") => members.sort_by_key(|member| member.access_until.unwrap_or(Timestamp::MAX)),
+        _ => {}
+    }
     let pager = Pager::cut(&query, PATH, &mut members);
     let to_row = |member: &Member| row(visit, &query, member, living(member.id));
     let changing = match fields.find("change").filter(|_| visit.may_write()) {
@@ -183,6 +195,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         ),
         tree: visit.is_admin().then(|| tree(&names, chosen)),
         title,
+        heads: heads(&query),
         rows: members.iter().map(|member| to_row(member)).collect(),
         text: query.find("q").unwrap_or_default().to_owned(),
         pager,
@@ -193,6 +206,8 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         chosen: department
             .map(|found| (found.id.to_string(), found.name.clone(), found.parent.map(|id| id.to_string()))),
         leaving: leaving(visit, &names, fields.find("remove")).await?,
+        projects: if visit.may_write() { projects(visit).await? } else { Vec::new() },
+        once: visit.once(),
         heirs: names
             .members
             .iter()
@@ -200,6 +215,36 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
             .map(|member| (member.id.to_string(), heir(&names, member)))
             .collect(),
     })
+}
+
+fn heads(query: &Query) -> Vec<Head> {
+    let head = |word, class, sort| Head::new(query, PATH, word, class, Some(sort));
+    vec![
+        head("Member", "grow", ""),
+        head("Role", "state", "role"),
+        head("Keys", "num", "keys"),
+        head("Access until", "", "until"),
+    ]
+}
+
+const fn rank(role: Role) -> u8 {
+    match role {
+        Role::Admin => 2,
+        Role::Head => 1,
+        Role::Member => 0,
+    }
+}
+
+/// The projects that somebody can be invited to, the own one first.
+async fn projects(visit: &Visit) -> Result<Vec<(String, String)>, ConsoleError> {
+    let own = visit.project()?;
+    let all = match visit.is_admin() {
+        true => visit.engine().list_projects(&visit.visitor.admin, visit.account()?).await?,
+        false => visit.engine().list_own_projects(&visit.visitor).await?.into_iter().map(|(own, _)| own).collect(),
+    };
+    let mut all: Vec<_> = all.into_iter().map(|project| (project.id, project.name)).collect();
+    all.sort_by_key(|(id, _)| *id != own);
+    Ok(all.into_iter().map(|(id, name)| (id.to_string(), name)).collect())
 }
 
 /// What the leaving of a member would hand over. Only then it is counted: that looks at every record.
@@ -237,6 +282,7 @@ fn row(visit: &Visit, query: &Query, member: &Member, keys: usize) -> Row {
         id: member.id.to_string(),
         name: member.name.clone(),
         is_own: visit.me.as_ref().is_some_and(|me| me.credential.member == member.id),
+        records_link: Query::default().with("author", &member.name).link("/console/memory"),
         since: member.created_at.strftime("since %B %Y").to_string(),
         role_chip,
         role,
@@ -298,7 +344,7 @@ fn invalid(text: &str) -> ConsoleError {
 }
 
 /// A department that a form names; "none" is none.
-fn department(fields: &Fields, name: &str) -> Result<Option<DepartmentId>, ConsoleError> {
+pub(super) fn department(fields: &Fields, name: &str) -> Result<Option<DepartmentId>, ConsoleError> {
     match fields.find(name) {
         None | Some("none") => Ok(None),
         Some(id) => id.parse().map(Some).map_err(|_| AdminError::NotFound("department").into()),
@@ -306,13 +352,13 @@ fn department(fields: &Fields, name: &str) -> Result<Option<DepartmentId>, Conso
 }
 
 /// A day that a form names: access ends with its end.
-fn end_of(fields: &Fields) -> Result<Option<Timestamp>, ConsoleError> {
+pub(super) fn end_of(fields: &Fields) -> Result<Option<Timestamp>, ConsoleError> {
     let Some(day) = fields.find("until") else { return Ok(None) };
     let moment: Result<Timestamp, _> = format!("{day}T23:59:59Z").parse();
     moment.map(Some).map_err(|_| invalid("the end of access must be a day, for example 2027-01-31"))
 }
 
-fn role(fields: &Fields) -> Result<Role, ConsoleError> {
+pub(super) fn role(fields: &Fields) -> Result<Role, ConsoleError> {
     fields.find("role").and_then(Role::parse).ok_or_else(|| invalid("choose a role"))
 }
 
@@ -345,7 +391,16 @@ fn member(id: &str) -> Result<MemberId, ConsoleError> {
 
 /// `POST /console/people/{member}`
 pub(super) async fn change(Path(id): Path<String>, act: Act) -> Response {
-    act.visit.done(try_change(&act, &id).await, PATH)
+    match try_change(&act, &id).await {
+        Ok(told) => act.visit.done(Ok(told), PATH),
+        Err(error) => match act.again("mem-change", &error) {
+            Ok(visit) => {
+                let fields = Fields::parse(format!("change={id}").as_bytes());
+                visit.show_again(build(&visit, &fields).await)
+            }
+            Err(trouble) => *trouble,
+        },
+    }
 }
 
 async fn try_change(act: &Act, id: &str) -> Result<Flash, ConsoleError> {

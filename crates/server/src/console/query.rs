@@ -76,6 +76,29 @@ impl Pager {
     }
 }
 
+/// The head of a column. Its link sorts by it.
+pub(super) struct Head {
+    pub(super) word: &'static str,
+    pub(super) class: &'static str,
+    pub(super) link: Option<String>,
+    pub(super) is_sorted: bool,
+}
+
+impl Head {
+    /// The usual order of a list has an empty name.
+    pub(super) fn new(
+        query: &Query,
+        path: &str,
+        word: &'static str,
+        class: &'static str,
+        sort: Option<&'static str>,
+    ) -> Self {
+        let to = |sort: &str| query.without(&["after", "page", "change"]).with("sort", sort).link(path);
+        let is_sorted = sort.is_some_and(|sort| query.find("sort").unwrap_or_default() == sort);
+        Self { word, class, link: sort.map(to), is_sorted }
+    }
+}
+
 /// A choice of a filter.
 pub(super) struct Choice {
     pub(super) name: &'static str,
@@ -88,6 +111,17 @@ pub(super) struct Opt {
     pub(super) value: String,
     pub(super) word: String,
     pub(super) is_selected: bool,
+}
+
+/// Who may see moved records.
+pub(super) fn scopes() -> Vec<Opt> {
+    let of = |value: &str, word: &str| Opt { value: value.to_owned(), word: word.to_owned(), is_selected: false };
+    vec![
+        of("", "as before"),
+        of("shared", "everybody in the project"),
+        of("department", "my department"),
+        of("draft", "me alone"),
+    ]
 }
 
 impl Choice {

@@ -4,23 +4,25 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use mnemon_core::{Reason, Record, RecordId, Timestamp, confirms_hash, shown_hash};
-use mnemon_engine::admin::{AdminError, RecordDetail, ShownRecord};
+use mnemon_engine::admin::{AdminError, Doer, Happening, RecordDetail, ShownRecord, What};
 use mnemon_engine::console::{Because, ConsoleError};
 
 use super::flash::Flash;
 use super::parts::{self as p, Html};
-use super::query::Query;
-use super::record_row::Rec;
+use super::query::{Opt, Query};
+use super::record_row::RecordRow;
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
 
+/// From this confidence on somebody counts as sure.
+const SURE: f64 = 0.5;
 const RESTORE_SECONDS: i64 = 30 * 86_400;
 
 #[derive(Template)]
 #[template(path = "console/record.html")]
 pub(super) struct Page<'a> {
     shell: Shell<'a>,
-    rec: Rec,
+    rec: RecordRow,
     /// The whole text.
     text: String,
     name: String,
@@ -35,6 +37,9 @@ pub(super) struct Page<'a> {
     /// Whether it can be saved again with the newest hash of its source.
     may_hold: bool,
     may_restore: bool,
+    may_purge: bool,
+    tags: String,
+    scopes: Vec<Opt>,
     /// Until when a record that is forgotten now can be restored.
     restorable_until: String,
 }
@@ -44,7 +49,6 @@ struct Event {
     class: &'static str,
     at: Html,
     text: Html,
-    when: Timestamp,
 }
 
 /// Why it is stale, where its source is the reason.
@@ -57,6 +61,8 @@ struct Stale {
     saved: Html,
     /// When the newest hash was seen, or that the source is gone.
     known_at: Option<Html>,
+    /// Who brought it.
+    brought_by: Html,
     others_link: String,
 }
 
@@ -66,7 +72,8 @@ struct Rival {
     is_this: bool,
     text: String,
     saved: Html,
-    speaks: Vec<(bool, Html)>,
+    /// What speaks for it, against it, or for neither.
+    speaks: Vec<(Option<bool>, Html)>,
     short: String,
     others: usize,
 }
@@ -88,12 +95,13 @@ pub(super) fn parse(id: &str) -> Result<RecordId, ConsoleError> {
 
 pub(super) async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
     let detail = visit.engine().show_record(&visit.visitor.admin, parse(id)?).await?;
+    let history = visit.engine().show_history(&visit.visitor.admin, &detail).await?;
     let (record, now) = (&detail.shown.listed.record, visit.now);
     let because = Because { reason: detail.reason, rivals: detail.rivals_count, source: detail.source.clone() };
     let forgotten = detail.shown.listed.forgotten_at.map(|at| forgotten(&detail, at, now));
     let mut rec = match detail.shown.listed.forgotten_at {
-        Some(at) => Rec::forgotten(record, &because, at, now),
-        None => Rec::new(record, &because, now),
+        Some(at) => RecordRow::forgotten(record, &because, at, now),
+        None => RecordRow::new(record, &because, now),
     };
     // Both stand beside the text.
     (rec.key, rec.workspace) = (None, None);
@@ -104,13 +112,16 @@ pub(super) async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, Co
         text: record.fact.content.clone(),
         workspace: workspace_of(record),
         facts: facts(record, detail.shown.listed.forgotten_at),
-        events: events(&detail, now),
-        stale: if is_forgotten { None } else { stale(&detail, now) },
+        events: events(&detail, &history, now),
+        stale: if is_forgotten { None } else { stale(&detail, &history, now) },
         rivals: if is_forgotten { Vec::new() } else { rivals(&detail, now) },
         forgotten,
         may_change: visit.may_change_memory(),
         may_hold: visit.may_change_memory() && !is_forgotten && detail.reason == Reason::SourceChanged,
-        may_restore: visit.visitor.admin.may_restore() && visit.may_write(),
+        may_restore: visit.may_write(),
+        may_purge: visit.visitor.admin.may_restore() && visit.may_write(),
+        tags: record.fact.tags.as_slice().join(", "),
+        scopes: super::query::scopes(),
         restorable_until: until(now),
         rec,
         name,
@@ -130,7 +141,13 @@ fn workspace_of(record: &Record) -> Html {
 fn facts(record: &Record, forgotten_at: Option<Timestamp>) -> Vec<(&'static str, Html)> {
     let fact = &record.fact;
     let mono = |text: &str| Html(format!(r#"<span class="mono break">{}</span>"#, p::said(text)));
-    let mut facts = vec![("Fact key", mono(record.fact_key.text.as_str())), ("Workspace", workspace_of(record))];
+    let key = match record.fact_key.chosen() {
+        Some(key) => {
+            Html(format!(r#"<a class="mono break" href="{}">{}</a>"#, p::esc(&linked("key", key)), p::said(key)))
+        }
+        None => mono(record.fact_key.text.as_str()),
+    };
+    let mut facts = vec![("Fact key", key), ("Workspace", workspace_of(record))];
     facts.push(("Scope", Html(record.audience.scope().as_str().to_owned())));
     let source = fact.source_id.as_ref().map(|id| {
         let link = Query::default().with("source", id).link("/console/memory");
@@ -142,7 +159,7 @@ fn facts(record: &Record, forgotten_at: Option<Timestamp>) -> Vec<(&'static str,
         ("Said about it", fact.source.as_deref().map(p::said)),
         ("Revision", fact.source_revision.as_deref().map(mono)),
         ("Hash", fact.source_hash.as_deref().map(mono)),
-        ("Author", record.author_name.as_deref().map(|name| author(name, record.department_name.as_deref()))),
+        ("Author", record.author_name.as_deref().map(|name| linked_author(name, record.department_name.as_deref()))),
         ("Confidence", fact.confidence.map(|confidence| Html(format!("{confidence}")))),
         ("Tags", (!tags.is_empty()).then_some(Html(tags))),
         ("Happened", fact.occurred_at.as_ref().map(|at| p::said(at.as_str()))),
@@ -160,75 +177,66 @@ fn facts(record: &Record, forgotten_at: Option<Timestamp>) -> Vec<(&'static str,
     facts
 }
 
+fn linked(name: &'static str, value: &str) -> String {
+    Query::default().with(name, value).link("/console/memory")
+}
+
+fn linked_author(name: &str, department: Option<&str>) -> Html {
+    let department = department.map(|name| format!(", {}", p::said(name))).unwrap_or_default();
+    Html(format!(r#"<a href="{}">{}</a>{department}"#, p::esc(&linked("author", name)), p::said(name)))
+}
+
 fn author(name: &str, department: Option<&str>) -> Html {
     let department = department.map(|name| format!(", {}", p::said(name))).unwrap_or_default();
     Html(format!("{}{department}", p::said(name)))
 }
 
-/// What the record itself knows about its life, newest first.
-fn events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
-    let listed = &detail.shown.listed;
-    let record = &listed.record;
-    let by = record.author_name.as_deref().map(|name| format!(" by {}", p::said(name))).unwrap_or_default();
-    let mut events = vec![event("plus", "", record.created_at, now, format!("Saved{by}"))];
-    if record.updated_at != record.created_at {
-        let text = "Saved again with the same text; what came with it was brought up to date".to_owned();
-        events.push(event("undo", "", record.updated_at, now, text));
-    }
-    if let Some(end) = record.fact.valid_until.filter(|end| *end <= now) {
-        events.push(event("stale", "is-stale", end, now, "Stale: its time passed".to_owned()));
-    }
-    events.extend(source_events(detail, now));
-    events.extend(dispute_events(detail, now));
-    if let Some(at) = listed.forgotten_at {
-        let text = match listed.superseded_by {
-            Some(by) => format!(r#"Replaced by <a class="mono" href="/console/records/{by}">another record</a>"#),
-            None => "Forgotten".to_owned(),
-        };
-        events.push(event("trash", "", at, now, text));
-    }
-    events.sort_by_key(|event| std::cmp::Reverse(event.when));
-    events
+/// What happened to it, newest first.
+fn events(detail: &RecordDetail, history: &[Happening], now: Timestamp) -> Vec<Event> {
+    history.iter().rev().map(|happening| event(detail, happening, now)).collect()
 }
 
-/// What became known of its source since, as far as moments were kept: the newest of each kind.
-fn source_events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
+fn event(detail: &RecordDetail, happening: &Happening, now: Timestamp) -> Event {
     let record = &detail.shown.listed.record;
-    let Some(source) = record.fact.source_id.as_deref().map(p::said) else { return Vec::new() };
-    let mut events = Vec::new();
-    if let Some(at) = detail.source.known_at {
-        let text = match (detail.reason, &detail.source.state.moved_to) {
-            (Reason::SourceChanged, _) => Some(format!("Stale: {source} became known with another hash")),
-            (Reason::SourceGone, Some(to)) => Some(format!("Stale: {source} moved to {}", p::said(to))),
-            (Reason::SourceGone, None) => Some(format!("Stale: {source} is gone")),
-            _ => None,
-        };
-        events.extend(text.map(|text| event("stale", "is-stale", at, now, text)));
-    }
-    if let Some(at) = detail.source.confirmed_at.filter(|_| detail.reason == Reason::Confirmed) {
-        events.push(event("verified", "is-verified", at, now, format!("Verified: {source} was seen unchanged")));
-    }
-    events
+    let source = || p::said(record.fact.source_id.as_deref().unwrap_or("its source"));
+    let other = |id: RecordId, words: &str| format!(r#"<a href="/console/records/{id}">{words}</a>"#);
+    let (icon, class, text) = match happening.what {
+        What::Saved => ("plus", "", "Saved".to_owned()),
+        What::SavedAgain => ("undo", "", "Saved again with the same text".to_owned()),
+        What::Tagged => ("tag", "", "Tags changed".to_owned()),
+        What::TookPlace => ("undo", "", "Took the place of an older record".to_owned()),
+        What::Kept => ("check", "", "Kept; what disputed it was forgotten".to_owned()),
+        What::Forgotten => ("trash", "", "Forgotten".to_owned()),
+        What::Replaced { by: Some(by) } => ("trash", "", format!("Replaced by {}", other(by, "another record"))),
+        What::Replaced { by: None } => ("trash", "", "Replaced by another record".to_owned()),
+        What::Restored => ("undo", "", "Restored".to_owned()),
+        What::Verified => ("verified", "is-verified", format!("Verified: {} was seen unchanged", source())),
+        What::Changed { saved: Some(id) } => {
+            let text = format!("Stale: {} came with another hash, in {}", source(), other(id, "another record"));
+            ("stale", "is-stale", text)
+        }
+        What::Changed { saved: None } => ("stale", "is-stale", format!("{} was seen with another hash", source())),
+        What::Gone => ("stale", "is-stale", format!("Stale: {} was seen to be gone", source())),
+        What::Expired => ("stale", "is-stale", "Stale: its time passed".to_owned()),
+        What::Disputed { with } => {
+            let key = p::said(record.fact_key.chosen().unwrap_or_default());
+            let says = other(with, "something else");
+            let text = format!(r#"Disputed: {says} was saved under <span class="mono break">{key}</span>"#);
+            ("conflict", "is-conflict", text)
+        }
+    };
+    let text = Html(format!("{text}{}", by(&happening.by)));
+    Event { icon, class, at: p::ago(happening.at, now), text }
 }
 
-/// Who saved something else under its key after it.
-fn dispute_events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
-    let record = &detail.shown.listed.record;
-    let key = p::said(record.fact_key.chosen().unwrap_or_default());
-    let later = detail.rivals.iter().map(|rival| &rival.listed.record).filter(|rival| rival.seq > record.seq);
-    let disputed = later.map(|rival| {
-        let who = rival.author_name.as_deref().map_or_else(|| "somebody".to_owned(), |name| p::said(name).0);
-        let text = format!(r#"Disputed: {who} saved something else under <span class="mono break">{key}</span>"#);
-        event("conflict", "is-conflict", rival.created_at, now, text)
-    });
-    disputed.collect()
+/// Who did something, and with which key.
+fn by(doer: &Doer) -> String {
+    let name = doer.name.as_deref().map(|name| format!(" by {}", p::said(name)));
+    let key = doer.key.as_deref().map(|key| format!(r#" <span class="soft">with the key {}</span>"#, p::said(key)));
+    format!("{}{}", name.unwrap_or_default(), key.unwrap_or_default())
 }
 
-fn event(icon: &'static str, class: &'static str, when: Timestamp, now: Timestamp, text: String) -> Event {
-    Event { icon, class, at: p::ago(when, now), text: Html(text), when }
-}
-
-fn stale(detail: &RecordDetail, now: Timestamp) -> Option<Stale> {
+fn stale(detail: &RecordDetail, history: &[Happening], now: Timestamp) -> Option<Stale> {
     let record = &detail.shown.listed.record;
     if !matches!(detail.reason, Reason::SourceChanged | Reason::SourceGone) {
         return None;
@@ -243,8 +251,14 @@ fn stale(detail: &RecordDetail, now: Timestamp) -> Option<Stale> {
         moved_to: detail.source.state.moved_to.clone(),
         saved: p::ago(record.created_at, now),
         known_at: detail.source.known_at.map(|at| p::ago(at, now)),
+        brought_by: Html(brought_by(history)),
         source,
     })
+}
+
+fn brought_by(history: &[Happening]) -> String {
+    let newest = history.iter().rev().find(|one| matches!(one.what, What::Changed { .. } | What::Gone));
+    newest.map(|one| by(&one.by)).unwrap_or_default()
 }
 
 fn rivals(detail: &RecordDetail, now: Timestamp) -> Vec<Rival> {
@@ -258,25 +272,28 @@ fn rivals(detail: &RecordDetail, now: Timestamp) -> Vec<Rival> {
         let fact = &record.fact;
         let mut speaks = Vec::new();
         speaks.push(match &fact.source_id {
-            Some(source) => (true, Html(format!("has a source: {}", p::said(source)))),
-            None => (false, Html("no source to check".to_owned())),
+            Some(source) => (Some(true), Html(format!("has a source: {}", p::said(source)))),
+            None => (Some(false), Html("no source to check".to_owned())),
         });
         let confirmed = detail.source.state.confirmed_hash.as_deref();
         let is_confirmed = |hash: &String| confirmed.is_some_and(|confirmed| confirms_hash(confirmed, hash));
         if fact.source_id == detail.shown.listed.record.fact.source_id
             && fact.source_hash.as_ref().is_some_and(is_confirmed)
         {
-            speaks.push((true, Html("the source was seen unchanged".to_owned())));
+            speaks.push((Some(true), Html("the source was seen unchanged".to_owned())));
         }
         let who =
             author(record.author_name.as_deref().unwrap_or("somebody who left"), record.department_name.as_deref());
         let sure = match fact.confidence {
-            Some(confidence) => format!("; confidence {confidence}"),
-            None => "; no confidence stated".to_owned(),
+            Some(confidence) => format!(", {:.0} % sure", confidence * 100.0),
+            None => ", who did not say how sure".to_owned(),
         };
-        speaks.push((fact.confidence.is_some_and(|confidence| confidence >= 0.5), Html(format!("{who}{sure}"))));
+        // Not knowing how sure somebody was speaks neither for the record nor against it.
+        let is_sure = fact.confidence.map(|confidence| confidence >= SURE);
+        speaks.push((is_sure, Html(format!("saved by {who}{sure}"))));
         let is_newest = Some(record.updated_at) == newest;
-        speaks.push((is_newest, Html(if is_newest { "newer" } else { "older" }.to_owned())));
+        let word = if is_newest { "the newest" } else { "older" };
+        speaks.push((is_newest.then_some(true), Html(word.to_owned())));
         Rival {
             id: record.id.to_string(),
             is_this: record.id == detail.shown.listed.record.id,
@@ -312,10 +329,8 @@ pub(super) async fn forget(Path(id): Path<String>, act: Act) -> Response {
         Err(error) => Err(error),
     };
     let told = Flash::new(format!("Record forgotten. It can be restored until {}.", until(visit.now)));
-    let may_restore = visit.visitor.admin.may_restore();
-    let told = if may_restore { told.with_undo("/console/records/restore", "ids", id.clone()) } else { told };
-    let onward = if may_restore { format!("/console/records/{id}") } else { "/console/memory".to_owned() };
-    visit.done(outcome.map(|()| told), &onward)
+    let told = told.with_undo("/console/records/restore", "ids", id.clone());
+    visit.done(outcome.map(|()| told), &format!("/console/records/{id}"))
 }
 
 /// `POST /console/records/restore`: one record, or all that one act forgot.
@@ -331,7 +346,8 @@ pub(super) async fn restore(act: Act) -> Response {
         outcome = outcome.and(restored.map(|_| ()));
     }
     let told = format!("{} restored.", p::counted(ids.len() as u64, "record"));
-    visit.done(outcome.map(|()| Flash::new(told)), &format!("/console/records/{}", ids[0]))
+    let onward = if ids.len() == 1 { format!("/console/records/{}", ids[0]) } else { "/console/memory".to_owned() };
+    visit.done(outcome.map(|()| Flash::new(told)), act.back(&onward))
 }
 
 /// `POST /console/records/{id}/purge`
@@ -355,8 +371,7 @@ pub(super) async fn keep(Path(id): Path<String>, act: Act) -> Response {
         let ids = forgotten.ids;
         let told = Flash::new(format!("Kept. {} forgotten.", p::counted(ids.len() as u64, "other record")));
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        let can_undo = visit.visitor.admin.may_restore() && !ids.is_empty();
-        if can_undo { told.with_undo("/console/records/restore", "ids", ids.join(",")) } else { told }
+        if !ids.is_empty() { told.with_undo("/console/records/restore", "ids", ids.join(",")) } else { told }
     });
     visit.done(told, &format!("/console/records/{id}"))
 }

@@ -10,11 +10,11 @@ use super::parts::{self as p, Html};
 use super::query::Query;
 
 /// How much of a text a list shows: with 16 KiB each, a page of them would be too large.
-const SHOWN_CHARS_MAX: usize = 400;
+const SHOWN_CHARS_MAX: usize = 300;
 /// The same where many are shown at once.
-const COMPACT_CHARS_MAX: usize = 300;
+const COMPACT_CHARS_MAX: usize = 200;
 
-pub(super) struct Rec {
+pub(super) struct RecordRow {
     pub(super) id: String,
     /// Its status as a class.
     pub(super) class: &'static str,
@@ -30,6 +30,10 @@ pub(super) struct Rec {
     pub(super) source_link: Option<String>,
     pub(super) revision: Option<String>,
     pub(super) author: String,
+    /// Links to the records with the same key, author and workspace. They lead to the page Memory.
+    pub(super) key_link: Option<String>,
+    pub(super) author_link: Option<String>,
+    pub(super) workspace_link: Option<String>,
     pub(super) saved: Html,
     /// Where it is; nothing if all records of the page are in the same place.
     pub(super) workspace: Option<String>,
@@ -64,7 +68,7 @@ pub(super) struct Part {
     pub(super) text: Html,
 }
 
-impl Rec {
+impl RecordRow {
     pub(super) fn new(record: &Record, because: &Because, now: Timestamp) -> Self {
         let status = because.reason.status();
         let fact = &record.fact;
@@ -79,9 +83,12 @@ impl Rec {
             more,
             key: record.fact_key.chosen().map(str::to_owned),
             source: fact.source_id.clone().or_else(|| fact.source.clone()),
-            source_link: fact.source_id.as_ref().map(|id| Query::default().with("source", id).link("/console/memory")),
+            source_link: fact.source_id.as_ref().map(|id| linked("source", id)),
             revision: fact.source_revision.clone(),
             author: record.author_name.clone().unwrap_or_else(|| "somebody who left".to_owned()),
+            key_link: record.fact_key.chosen().map(|key| linked("key", key)),
+            author_link: record.author_name.as_deref().map(|name| linked("author", name)),
+            workspace_link: Some(linked("workspace", record.workspace.as_str())),
             saved: p::ago(record.updated_at, now),
             workspace: Some(record.workspace.to_string()),
             scope: scope_words(record),
@@ -109,6 +116,14 @@ impl Rec {
         (self.text, self.more, self.workspace) = (Html(p::esc(text)), more, None);
         // The page is on this path already.
         self.source_link = record.fact.source_id.as_ref().map(|id| Query::default().with("source", id).link(""));
+        (self.key_link, self.author_link, self.workspace_link) = (None, None, None);
+        self
+    }
+
+    /// The same in one line of many.
+    pub(super) fn line(mut self) -> Self {
+        let text = self.text.0.split_whitespace().collect::<Vec<_>>().join(" ");
+        (self.text, self.more) = (Html(text), None);
         self
     }
 
@@ -132,6 +147,10 @@ impl Rec {
         self.score = Some(Score { words, bar });
         self
     }
+}
+
+fn linked(name: &'static str, value: &str) -> String {
+    Query::default().with(name, value).link("/console/memory")
 }
 
 fn scope_words(record: &Record) -> String {

@@ -7,18 +7,24 @@ use super::flash::Flash;
 use super::parts as p;
 use super::visit::{Again, Theme, Visit};
 
+/// The first page of a person.
+pub(super) const HOME: &str = "/console/overview";
+
 /// A page's entry in the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A part of a page, which is nowhere by itself.
     Part,
     None,
+    Overview,
     Memory,
     Sources,
     Workspaces,
     Keys,
     Connections,
     People,
+    Projects,
+    Moving,
     Integrations,
     Sessions,
     Usage,
@@ -100,6 +106,21 @@ impl<'a> Shell<'a> {
         self.again.is_some_and(|again| again.form == form)
     }
 
+    /// Why this form was refused, if it was.
+    pub(super) fn refusal(&self, form: &str) -> Option<&str> {
+        self.again.filter(|again| again.form == form).map(|again| again.text.as_str())
+    }
+
+    /// What is wrong with a field of this form, to stand beside it.
+    pub(super) fn beside(&self, form: &str, field: &str) -> p::Html {
+        match self.refusal(form).filter(|text| is_about(text, field)) {
+            Some(text) => {
+                p::Html(format!(r#"<span class="error">{}<span>{}</span></span>"#, p::icon("warn"), p::esc(text)))
+            }
+            None => p::Html::default(),
+        }
+    }
+
     /// What was typed into a field of a form that is shown again.
     pub(super) fn typed(&self, form: &str, field: &str) -> &str {
         let again = self.again.filter(|again| again.form == form);
@@ -133,8 +154,14 @@ impl<'a> Shell<'a> {
     }
 
     pub(super) fn home(&self) -> &'static str {
-        if self.is_operator { "/console/operator" } else { "/console/memory" }
+        if self.is_operator { "/console/operator" } else { HOME }
     }
+}
+
+/// Whether a sentence is about a field: then it begins with its name.
+fn is_about(text: &str, field: &str) -> bool {
+    let begin = text.get(..field.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(field));
+    begin && text.get(field.len()..).is_some_and(|rest| rest.starts_with([' ', ':']))
 }
 
 fn as_what(visit: &Visit) -> String {
@@ -166,11 +193,13 @@ fn groups(visit: &Visit) -> Vec<Group> {
         return vec![Group { title: "", entries }];
     };
     let mut access = vec![
+        entry(Place::Projects, "operator", "Projects", "/console/projects", "t"),
         entry(Place::Keys, "keys", "Keys", "/console/keys", "k"),
         entry(Place::Connections, "connections", "Connections", "/console/connections", "n"),
     ];
     let sessions = entry(Place::Sessions, "sessions", "Sessions", "/console/sessions", "h");
     let memory = vec![
+        entry(Place::Overview, "usage", "Overview", HOME, "v"),
         entry(Place::Memory, "memory", "Memory", "/console/memory", "m"),
         noted(
             entry(Place::Sources, "sources", "Sources", "/console/sources", "s"),
@@ -179,6 +208,7 @@ fn groups(visit: &Visit) -> Vec<Group> {
             "sources have changed",
         ),
         entry(Place::Workspaces, "workspaces", "Workspaces", "/console/workspaces", "w"),
+        entry(Place::Moving, "undo", "In and out", "/console/moving", "e"),
     ];
     if role != Role::Member {
         access.push(entry(Place::People, "people", "People", "/console/people", "p"));

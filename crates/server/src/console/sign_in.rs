@@ -12,7 +12,7 @@ use super::browser;
 use super::cookies::{self, Cookie};
 use super::page::{self, Ended};
 use super::parts as p;
-use super::visit::{Act, Theme, Visit, comes_from_our_page};
+use super::visit::{Act, Theme, Visit, comes_from_our_page, is_own_path};
 use crate::http::{App, Fields, read_small_body};
 
 #[derive(Template)]
@@ -127,7 +127,7 @@ pub(super) async fn submit(State(app): State<App>, request: Request) -> Response
 pub(super) async fn leave(act: Act) -> Response {
     let visit = &act.visit;
     if let Err(error) = visit.end().await {
-        return page::storage_away(&visit.app, &error);
+        return page::storage_unavailable(&visit.app, &error);
     }
     let mut response = page::go("/console/sign-in");
     response.headers_mut().append(SET_COOKIE, Cookie::Session.remove(visit.shared()));
@@ -137,7 +137,7 @@ pub(super) async fn leave(act: Act) -> Response {
 /// `POST /console/theme`
 pub(super) async fn choose_theme(act: Act) -> Response {
     let theme = act.fields.find("theme").and_then(Theme::parse).unwrap_or(Theme::System);
-    let mut response = page::go(own_path(act.fields.find("back")));
+    let mut response = page::go(act.back("/console"));
     response.headers_mut().append(SET_COOKIE, cookies::theme(act.visit.shared(), theme.as_str()));
     response
 }
@@ -149,7 +149,7 @@ pub(crate) async fn to_console() -> Response {
 
 /// `GET /console`: the first page.
 pub(super) async fn home(visit: Visit) -> Response {
-    page::go(if visit.me.is_some() { "/console/memory" } else { "/console/operator" })
+    page::go(if visit.me.is_some() { super::shell::HOME } else { "/console/operator" })
 }
 
 fn ask(app: &App, to: &str, notice: Option<&Notice>) -> Response {
@@ -160,13 +160,7 @@ fn ask(app: &App, to: &str, notice: Option<&Notice>) -> Response {
 
 /// A path of ours to go to; anything else leads to the first page.
 fn own_path(path: Option<&str>) -> &str {
-    let is_ours = |path: &&str| {
-        let rest = path.strip_prefix("/console");
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
-            && path.bytes().all(|byte| (0x21..0x7f).contains(&byte) && byte != b'\\')
-            && !path.starts_with("/console/sign-")
-    };
-    path.filter(is_ours).unwrap_or("/console")
+    path.filter(|path| is_own_path(path)).unwrap_or("/console")
 }
 
 #[cfg(test)]

@@ -4,19 +4,19 @@ use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::{Status, Timestamp, WorkspaceName};
-use mnemon_engine::admin::{AdminError, ProjectStanding, ShownSource, SourceQuery, SourceShow, SourceStates};
+use mnemon_engine::admin::{AdminError, ShownSource, SourceQuery, SourceShow, SourceSort, SourceStates};
 use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::people::CHOICES_MAX;
-use super::query::{Choice, Query};
+use super::query::{Choice, Head, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
 const PATH: &str = "/console/sources";
-const NAMES: [&str; 4] = ["q", "workspace", "show", "after"];
+const NAMES: [&str; 5] = ["q", "workspace", "show", "sort", "after"];
 const PAGE_ROWS: usize = 25;
 /// How many acts of forgetting are offered to be taken back.
 const FORGOTTEN_MAX: usize = 5;
@@ -28,6 +28,7 @@ struct Page<'a> {
     summary: Html,
     text: String,
     choices: Vec<Choice>,
+    heads: Vec<Head>,
     is_narrowed: bool,
     rows: Vec<Row>,
     may_change: bool,
@@ -38,6 +39,19 @@ struct Page<'a> {
     forgotten: Vec<Forgotten>,
     first_link: Option<String>,
     next_link: Option<String>,
+}
+
+fn heads(asked: &Query) -> Vec<Head> {
+    let head = |word, class, sort| Head::new(asked, PATH, word, class, sort);
+    vec![
+        head("Source", "grow", Some("name")),
+        head("State", "state", Some("")),
+        head("Records by status", "wide", None),
+        head("Records", "num", Some("records")),
+        head("Stale", "num", Some("stale")),
+        head("Newest known", "", None),
+        head("Last checked", "", Some("checked")),
+    ]
 }
 
 /// Records that one act forgot.
@@ -51,6 +65,7 @@ struct Forgotten {
 struct Row {
     id: String,
     workspace: String,
+    workspace_link: String,
     link: String,
     one_link: String,
     state: Html,
@@ -83,25 +98,24 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         found.sources.retain(|source| source.source_id == *one);
         found.next = None;
     }
-    let standing = visit.engine().show_standing(admin, project).await?;
+    let workspaces = visit.engine().list_workspace_names(admin, project).await?;
     let shell = Shell::new(visit, Place::Sources, one.as_deref().unwrap_or("Sources"));
     let may_change = visit.may_change_memory();
     let forget = match (&one, found.sources.first()) {
-        (Some(_), Some(source)) if may_change => Some(forget_window(source, &shell.seal, visit)),
+        (Some(_), Some(source)) if may_change => Some(forget_window(source, &shell.seal)),
         _ => None,
     };
     let forgotten = match (&one, asked.find("workspace")) {
-        (Some(one), Some(name)) if visit.visitor.admin.may_restore() && visit.may_write() => {
-            forgotten(visit, one, named(name)?).await?
-        }
+        (Some(one), Some(name)) if visit.may_write() => forgotten(visit, one, named(name)?).await?,
         _ => Vec::new(),
     };
     let rows: Vec<Row> = found.sources.iter().map(|source| row(visit, source)).collect();
     Ok(Page {
         summary: summary(&found, one.is_some()),
         text: asked.find("q").unwrap_or_default().to_owned(),
-        choices: choices(&asked, &standing),
-        is_narrowed: asked.without(&["after"]) != Query::default(),
+        choices: choices(&asked, &workspaces),
+        heads: heads(&asked),
+        is_narrowed: asked.without(&["after", "sort"]) != Query::default(),
         rows,
         may_change,
         forget,
@@ -132,6 +146,7 @@ fn wanted(asked: &Query, one: Option<&str>) -> Result<SourceQuery, ConsoleError>
         return Ok(SourceQuery { text: Some(one.to_owned()), workspace, limit: PAGE_ROWS, ..SourceQuery::default() });
     }
     // No name and no id contains a line break.
+    let sort = asked.find("sort").and_then(SourceSort::parse).unwrap_or_default();
     let after = asked.find("after").and_then(|after| after.split_once('\n'));
     Ok(SourceQuery {
         text: asked.find("q").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned),
@@ -141,6 +156,7 @@ fn wanted(asked: &Query, one: Option<&str>) -> Result<SourceQuery, ConsoleError>
             Some("unchecked") => SourceShow::NeverChecked,
             _ => SourceShow::All,
         },
+        sort,
         after: after.map(|(name, id)| Ok::<_, ConsoleError>((named(name)?, id.to_owned()))).transpose()?,
         limit: PAGE_ROWS,
     })
@@ -150,8 +166,8 @@ fn named(workspace: &str) -> Result<WorkspaceName, ConsoleError> {
     WorkspaceName::parse(workspace).map_err(|error| AdminError::Invalid(error.to_string()).into())
 }
 
-fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
-    let names = standing.workspaces.keys().take(CHOICES_MAX).map(|name| (name.clone(), name.clone()));
+fn choices(asked: &Query, workspaces: &[WorkspaceName]) -> Vec<Choice> {
+    let names = workspaces.iter().take(CHOICES_MAX).map(|name| (name.to_string(), name.to_string()));
     let shows = [("changed", "Only changed"), ("unchecked", "Never checked")];
     let shows = shows.map(|(value, word)| (value.to_owned(), word.to_owned()));
     vec![
@@ -195,24 +211,15 @@ fn row(visit: &Visit, source: &ShownSource) -> Row {
     } else {
         p::chip_as(Status::Unverified, "not checked")
     };
-    let parts = [
-        ("verified", counts.verified),
-        ("unverified", counts.unverified),
-        ("stale", counts.stale),
-        ("conflict", counts.conflict),
-    ];
-    let label = format!(
-        "{} verified, {} unverified, {} stale, {} in conflict",
-        counts.verified, counts.unverified, counts.stale, counts.conflict
-    );
     let query = |name| Query::default().with(name, &source.source_id).with("workspace", source.workspace.as_str());
     Row {
         id: source.source_id.clone(),
         workspace: source.workspace.to_string(),
+        workspace_link: Query::default().with("workspace", source.workspace.as_str()).link("/console/memory"),
         link: query("source").link("/console/memory"),
         one_link: query("one").link(PATH),
         state,
-        bar: p::stackbar(&parts, &label, "bar-slim"),
+        bar: p::status_bar(counts),
         records: p::number(counts.total()),
         stale: counts.stale,
         hash: source.current_source_hash().map(str::to_owned),
@@ -221,11 +228,10 @@ fn row(visit: &Visit, source: &ShownSource) -> Row {
     }
 }
 
-fn forget_window(source: &ShownSource, seal: &str, visit: &Visit) -> Html {
+fn forget_window(source: &ShownSource, seal: &str) -> Html {
     let records = p::counted(source.counts.total(), "record");
-    let who = if visit.visitor.admin.may_restore() { "You can" } else { "An admin can" };
     let text = format!(
-        "<p>{records} of the workspace <b>{}</b> leave every search at once. {who} restore each of them for 30 days.</p>",
+        "<p>{records} of the workspace <b>{}</b> leave every search at once. You can restore them for 30 days.</p>",
         p::esc(source.workspace.as_str())
     );
     p::ask(&Ask {
@@ -272,8 +278,7 @@ pub(super) async fn forget(act: Act) -> Response {
     };
     let told = outcome.map(|count| Flash::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
     // Its own page offers to take it back for as long as that is possible.
-    let onward = if visit.visitor.admin.may_restore() { page_of(&act) } else { PATH.to_owned() };
-    visit.done(told, &onward)
+    visit.done(told, &page_of(&act))
 }
 
 /// The page of the source that a form is about.

@@ -9,6 +9,7 @@ use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::Day;
 
 use super::parts::{self as p, Html};
+use super::query::Query;
 use super::shell::{Place, Shell};
 use super::visit::Visit;
 use crate::http::Fields;
@@ -89,6 +90,7 @@ struct DayRow {
 
 struct KeyLine {
     label: String,
+    link: String,
     share: Html,
     calls: String,
     searches: String,
@@ -140,6 +142,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         let share = usage.calls as f64 / all_calls.max(1) as f64;
         KeyLine {
             label: label(*id),
+            link: Query::default().with("q", &label(*id)).link("/console/keys"),
             share: p::fillbar(share, &format!("{:.0} % of calls", share * 100.0), "bar-slim", "2"),
             calls: p::number(usage.calls),
             searches: p::number(usage.searches),

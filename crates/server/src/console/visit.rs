@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::header::{ORIGIN, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use mnemon_core::{Access, AccountId, KeyId, ProjectId, Role, Timestamp};
+use mnemon_core::{Access, AccountId, KeyId, Project, ProjectId, Role, Timestamp};
 use mnemon_engine::admin::{Me, Waiting};
 use mnemon_engine::console::{ConsoleError, Visitor};
 use mnemon_engine::{Engine, MemoryUse, NotAuthenticated};
@@ -15,7 +15,7 @@ use super::flash::Flash;
 use super::page::{self, Ended};
 use crate::access_log::note;
 use crate::http::hold::{self, Weight};
-use crate::http::{App, Fields, Shared, read_small_body};
+use crate::http::{App, Fields, NoRoom, Shared, read_small_body};
 
 /// What every form of a session is sealed with.
 const FORM: &str = "form";
@@ -109,6 +109,11 @@ impl Visit {
         self.me.as_ref().ok_or_else(absent)
     }
 
+    /// Goes on in another project.
+    pub(super) async fn turn(&self, project: ProjectId) -> Result<Project, ConsoleError> {
+        self.engine().turn_session(&self.visitor, &self.value, project).await
+    }
+
     /// Ends the session.
     pub(super) async fn end(&self) -> Result<(), mnemon_engine::stored::StoreError> {
         self.engine().sign_out(&self.value).await
@@ -135,6 +140,22 @@ impl Visit {
         super::cookies::told(self.shared(), &told.sealed(self.engine(), &self.value))
     }
 
+    /// For a form whose fields are not read yet.
+    pub(super) async fn enter(app: &App, parts: &Parts) -> Result<Self, Response> {
+        Self::find(app, parts).await
+    }
+
+    /// Whether a form has the seal of this session.
+    pub(super) fn is_sealed(&self, seal: Option<&str>) -> bool {
+        self.engine().is_console_seal(&self.value, FORM, seal)
+    }
+
+    /// Takes room for a file that comes with a form.
+    pub(super) async fn hold_upload(&self, parts: &Parts) -> Result<(), NoRoom> {
+        let whose = self.visitor.admin.identity().map(|whose| whose.account);
+        hold::reserve_answer(&self.shared().room, &parts.extensions, whose, Some(Weight::UPLOAD)).await
+    }
+
     async fn find(app: &App, parts: &Parts) -> Result<Self, Response> {
         let shared = &*app.0;
         let headers = &parts.headers;
@@ -149,7 +170,7 @@ impl Visit {
                 response.headers_mut().append(SET_COOKIE, Cookie::Session.remove(shared));
                 return Err(response);
             }
-            Err(NotAuthenticated::Store(error)) => return Err(page::storage_away(app, &error)),
+            Err(NotAuthenticated::Store(error)) => return Err(page::storage_unavailable(app, &error)),
         };
         let me = shared.engine.show_me(&visitor.admin).await;
         let me = me.map_err(|error| page::plain_trouble(app, &ConsoleError::Admin(error)))?;
@@ -211,9 +232,18 @@ fn page_of(parts: &Parts, path: &str) -> String {
     if parts.method == Method::GET { path.to_owned() } else { page_behind(parts.uri.path()) }
 }
 
+/// Whether a path is one of ours to go to.
+pub(super) fn is_own_path(path: &str) -> bool {
+    let rest = path.strip_prefix("/console");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+        && path.bytes().all(|byte| (0x21..0x7f).contains(&byte) && byte != b'\\')
+        && !path.starts_with("/console/sign-")
+}
+
 fn page_behind(act: &str) -> String {
     let places: Vec<&str> = act.split('/').skip(2).collect();
     match places.as_slice() {
+        ["records", "several", ..] | ["records"] => "/console/memory".to_owned(),
         ["records", one, _] => format!("/console/records/{one}"),
         ["integrations", one, _] => format!("/console/integrations/{one}"),
         ["records", ..] => "/console/memory".to_owned(),
@@ -248,6 +278,11 @@ pub(super) struct Again {
 }
 
 impl Act {
+    /// Where the form leads back to, if it says so.
+    pub(super) fn back<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        self.fields.find("back").filter(|path| is_own_path(path)).unwrap_or(otherwise)
+    }
+
     /// The person, whose page shows the form again. Where no other input would help, the answer is a page about that.
     pub(super) fn again(self, form: &'static str, error: &ConsoleError) -> Result<Visit, Box<Response>> {
         let Self { mut visit, fields } = self;
@@ -271,7 +306,7 @@ impl FromRequest<App> for Act {
             page::plain_error(app, StatusCode::PAYLOAD_TOO_LARGE, "That was too much", &error.to_string())
         })?;
         let fields = Fields::parse(&bytes);
-        if !visit.engine().is_console_seal(&visit.value, FORM, fields.find("seal")) {
+        if !visit.is_sealed(fields.find("seal")) {
             return Err(page::foreign(app));
         }
         Ok(Self { visit, fields })
@@ -298,6 +333,7 @@ mod tests {
         for (act, page) in [
             ("/console/records/0190/forget", "/console/records/0190"),
             ("/console/records/restore", "/console/memory"),
+            ("/console/records/several/undo", "/console/memory"),
             ("/console/sources/check", "/console/sources"),
             ("/console/keys", "/console/keys"),
             ("/console/keys/0190/revoke", "/console/keys"),

@@ -1,5 +1,7 @@
 //! Workspaces: their counts by status, deleting one, and undoing that.
 
+use std::cmp::Reverse;
+
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
@@ -25,6 +27,10 @@ struct Page<'a> {
     text: String,
     rows: Vec<Row>,
     pager: Pager,
+    by_name: String,
+    by_records: String,
+    by_saved: String,
+    by_since: String,
     deleted: Vec<Deleted>,
     /// The workspace that is about to be deleted, and the pattern of its name.
     asked: Option<(String, String)>,
@@ -50,7 +56,7 @@ struct Deleted {
 /// `GET /console/workspaces`
 pub(super) async fn list(visit: Visit, request: Request) -> Response {
     let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
-    let query = Query::of(&fields, &["q", "page"]);
+    let query = Query::of(&fields, &["q", "sort", "page"]);
     visit.show(build(&visit, &query, fields.find("delete")).await)
 }
 
@@ -59,13 +65,25 @@ async fn build<'a>(visit: &'a Visit, query: &Query, asked: Option<&str>) -> Resu
     let mut workspaces = visit.engine().list_workspaces(admin, project).await?;
     let text = query.find("q").unwrap_or_default().trim().to_lowercase();
     workspaces.retain(|workspace| workspace.name.as_str().to_lowercase().contains(&text));
+    // They come by name.
+    match query.find("sort") {
+        Some("records") => workspaces.sort_by_key(|workspace| Reverse(workspace.records)),
+        Some("saved") => workspaces.sort_by_key(|workspace| Reverse(workspace.standing.last_saved_at)),
+        Some("since") => workspaces.sort_by_key(|workspace| Reverse(workspace.created_at)),
+        _ => {}
+    }
     let pager = Pager::cut(query, PATH, &mut workspaces);
     let mut deleted =
         if visit.is_admin() { visit.engine().list_deleted_workspaces(admin, project).await? } else { Vec::new() };
     deleted.truncate(DELETED_MAX);
     let shell = Shell::new(visit, Place::Workspaces, "Workspaces");
     let may_delete = visit.is_admin() && visit.may_write();
+    let sorted = |sort| query.without(&["page"]).with("sort", sort).link(PATH);
     Ok(Page {
+        by_name: query.without(&["sort", "page"]).link(PATH),
+        by_records: sorted("records"),
+        by_saved: sorted("saved"),
+        by_since: sorted("since"),
         asked: asked.filter(|_| may_delete).map(|name| (name.to_owned(), pattern(name))),
         rows: workspaces.iter().map(|workspace| row(visit, query, workspace)).collect(),
         text: query.find("q").unwrap_or_default().to_owned(),
@@ -77,22 +95,11 @@ async fn build<'a>(visit: &'a Visit, query: &Query, asked: Option<&str>) -> Resu
 }
 
 fn row(visit: &Visit, query: &Query, workspace: &ShownWorkspace) -> Row {
-    let counts = &workspace.standing.counts;
-    let parts = [
-        ("verified", counts.verified),
-        ("unverified", counts.unverified),
-        ("stale", counts.stale),
-        ("conflict", counts.conflict),
-    ];
-    let label = format!(
-        "{} verified, {} unverified, {} stale, {} in conflict",
-        counts.verified, counts.unverified, counts.stale, counts.conflict
-    );
     Row {
         name: workspace.name.to_string(),
         link: Query::default().with("workspace", workspace.name.as_str()).link("/console/memory"),
         delete_link: format!("{}#delete", query.with("delete", workspace.name.as_str()).link(PATH)),
-        bar: p::stackbar(&parts, &label, "bar-slim"),
+        bar: p::status_bar(&workspace.standing.counts),
         records: p::number(workspace.records),
         last_save: workspace.standing.last_saved_at.map(|at| p::ago(at, visit.now)),
         since: p::ago(workspace.created_at, visit.now),

@@ -148,7 +148,7 @@ fn too_many(seconds: u64, text_name: &str) -> Response {
 
 fn away() -> Response {
     let message = "storage is unavailable; retry in a few seconds";
-    let mut response = Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_away", message).into_response();
+    let mut response = Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable", message).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
     response
 }

@@ -1,7 +1,7 @@
 //! Limits how many connections are open at once. A connection is unauthenticated until one of its credentials is
-//! accepted. Unauthenticated connections get three quarters of the seats; when those are taken, the oldest is closed
+//! accepted. Unauthenticated connections get three quarters of all; when those are taken, the oldest is closed
 //! for the newest. So a crowd of silent connections never keeps out a caller with a key. Nor does one account: when
-//! every seat is taken, an account with more than half of them loses its oldest connection, until unauthenticated ones
+//! all are taken, an account with more than half of them loses its oldest connection, until unauthenticated ones
 //! have a quarter.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::room::{SMALL_BYTES, Whose};
 
-/// What one connection is reckoned at when the number of seats comes from the memory: a head or a body of 64 KiB, an
+/// What one connection is reckoned at when their number comes from the memory: a head or a body of 64 KiB, an
 /// answer of as many, and the buffers around them. What is larger needs [`super::Room`].
 const SEAT_BYTES: usize = 2 * SMALL_BYTES + (64 << 10);
 /// Connections may take this share of the memory.
@@ -23,7 +23,7 @@ const OTHER_FILES: usize = 256;
 const BY_MEMORY_MIN: usize = 256;
 const BY_MEMORY_MAX: usize = 100_000;
 
-/// The seats of one service.
+/// The connections of one service.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimit(Arc<Shared>);
 
@@ -60,7 +60,7 @@ impl Taken {
         self.known.len() < all_max || self.largest(all_max).is_some()
     }
 
-    /// The account that holds more than half of the seats, if one does.
+    /// The account that has more than half of the connections, if one does.
     fn largest(&self, all_max: usize) -> Option<Whose> {
         self.by_account.iter().find(|(_, count)| **count > all_max / 2).map(|(whose, _)| *whose)
     }
@@ -109,7 +109,7 @@ enum State {
 }
 
 impl ConnectionLimit {
-    /// `all_max` seats. A quarter of them, and at least one, is kept for authenticated callers.
+    /// `all_max` connections. A quarter of them, and at least one, is kept for authenticated callers.
     pub fn new(all_max: usize) -> Self {
         let all_max = all_max.max(2);
         let strangers_max = all_max - all_max.div_ceil(4);
@@ -117,10 +117,10 @@ impl ConnectionLimit {
         Self(Arc::new(Shared { all_max, strangers_max, taken, freed, unreadable }))
     }
 
-    /// As many seats as `memory_bytes` and the limit of open files allow.
+    /// As many connections as `memory_bytes` and the limit of open files allow.
     pub fn by_memory(memory_bytes: usize) -> Self {
         let by_memory = memory_bytes / MEMORY_SHARE / SEAT_BYTES;
-        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let files = mnemon_platform::process::open_files_max();
         let by_files = files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
         let by_files = by_files.saturating_sub(OTHER_FILES).max(by_files / 2);
         Self::new(by_memory.clamp(BY_MEMORY_MIN, BY_MEMORY_MAX).min(by_files))

@@ -13,7 +13,7 @@ pub(crate) async fn live() -> Reply {
 /// Every other answer while the service waits for its storage.
 pub(crate) async fn waiting() -> Reply {
     let message = "the service waits for its storage; retry in a few seconds";
-    Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_away", message).retry_after(2)
+    Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable", message).retry_after(2)
 }
 
 /// Ready when storage can be read: searches are answered while nothing can be saved.

@@ -33,6 +33,8 @@ impl Weight {
     pub(crate) const EXPORT: Self = Self(512 << 10);
     /// A batch: its lines, and the records that are made of them.
     pub(crate) const IMPORT: Self = Self(4 << 20);
+    /// A file that comes with a form is held whole, and then a batch of it.
+    pub(crate) const UPLOAD: Self = Self(8 << 20);
 }
 
 /// What a request holds.

@@ -57,7 +57,7 @@ pub(crate) fn storage_failed(error: &StoreError, what: &'static str) -> Response
     tracing::error!(%error, "{what}");
     let (status, code, text) = match error {
         StoreError::Away(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is unavailable; retry in a few seconds")
+            (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable", "storage is unavailable; retry in a few seconds")
         }
         StoreError::Full => {
             (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; the operator must free space")

@@ -166,7 +166,7 @@ struct Ended<'a> {
 }
 
 impl Ended<'_> {
-    /// Tells figures, traces and the access log how it ended.
+    /// Records how it ended, for figures, traces and the access log.
     fn report(&self, app: &Shared, outcome: Result<(), &CallError>) {
         let word = app.metrics.count_call(self.label, outcome, self.begun.elapsed());
         self.span.record("mnemon.tool", self.label).record("mnemon.outcome", word);

@@ -140,6 +140,8 @@ impl Counted {
         lines.gauge("mnemon_waiting_writes", "Writes that wait for their turn.", store.waiting_writes);
         let damaged = "Records found damaged since the start, which answers leave out.";
         lines.gauge("mnemon_damaged_records", damaged, store.damaged_records);
+        let caches = "Bytes that the page caches of the data directory's file may take.";
+        lines.gauge("mnemon_page_cache_bytes_max", caches, store.page_cache_bytes_max);
         let connections = &store.connections;
         let states = [("idle", connections.idle), ("busy", connections.busy)];
         lines.gauges("mnemon_database_connections", "Connections to PostgreSQL.", "state", &states);

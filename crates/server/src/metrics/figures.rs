@@ -7,7 +7,6 @@ use mnemon_engine::CallError;
 use prometheus::{Gauge, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 
 use super::counted::Counted;
-use super::process;
 
 /// Upper bounds of the buckets, in seconds: from a search in a small index to the longest call to another system.
 const SECONDS: [f64; 14] =
@@ -96,7 +95,8 @@ impl Metrics {
         let mut page = String::new();
         TextEncoder::new().encode_utf8(&self.registry.gather(), &mut page)?;
         counted.write(&mut page);
-        process::write(&mut page);
+        #[cfg(target_os = "linux")]
+        super::process::write(&mut page);
         Ok(page)
     }
 }
@@ -131,7 +131,8 @@ const fn outcome(result: Result<(), &CallError>) -> &'static str {
             CallError::Argument(_)
             | CallError::IdempotencyKeyReused
             | CallError::IntegrationNotEnabled(_)
-            | CallError::ToolNotOffered { .. },
+            | CallError::ToolNotOffered { .. }
+            | CallError::IntegrationSilent(_),
         ) => "invalid",
     }
 }

@@ -48,7 +48,18 @@
     if (!event.target.matches('[type="search"], [type="text"]')) form.requestSubmit();
   }));
 
+  // All records of a page are chosen, or none again.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-all]")) return;
+    const picks = all(".pick");
+    const isOn = picks.some((pick) => !pick.checked);
+    picks.forEach((pick) => { pick.checked = isOn; });
+    say(`${isOn ? picks.length : 0} chosen`);
+  });
+
   // Toasts are rendered by the server. They leave by themselves, unless somebody points at them or has one focused.
+  // One that can be undone stays, and what it says is told once the page is there.
+  setTimeout(() => say(one(".toast > span")?.textContent || ""), 150);
   all(".toast[data-leave]").forEach((toast) => {
     let left = Number(toast.dataset.leave);
     const timer = setInterval(() => {
@@ -70,6 +81,28 @@
     rows[next].scrollIntoView({ block: "nearest" });
   };
   if (location.hash === "#q") one("#q")?.focus();
+
+  // Who comes back, or sends a form that leads to the same page, is where they were: at the row, and as far down.
+  const here = location.pathname + location.search;
+  const [rows, rowLink] = [() => all("[data-rows] [data-row]"), (row) => row && goal(row)?.href];
+  let rest = [-1, null];
+  addEventListener("pagehide", () => {
+    const at = (is) => rows().findIndex(is);
+    const row = Math.max(at((one_of) => one_of.contains(document.activeElement)), at((one_of) => one(".pick:checked", one_of)));
+    sessionStorage.setItem(`at ${here}`, JSON.stringify([scrollY, ...(row < 0 ? rest : [row, rowLink(rows()[row])])]));
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.target.method === "post") sessionStorage.setItem("sent from", here);
+  });
+  const [sentFrom, kept] = [sessionStorage.getItem("sent from"), sessionStorage.getItem(`at ${here}`)];
+  sessionStorage.removeItem("sent from");
+  if (kept && (sentFrom === here || performance.getEntriesByType("navigation")[0]?.type === "back_forward")) {
+    const [top, row, link] = JSON.parse(kept);
+    const same = rows().find((one_of) => link && rowLink(one_of) === link) || rows()[Math.min(row, rows().length - 1)];
+    rest = [row, link];
+    if (row >= 0 && same) goal(same)?.focus({ preventScroll: true });
+    scrollTo(0, top);
+  }
 
   // Windows take the focus when they open, and keep it until they close; then the browser gives it back.
   const stops = (pop) => all("a[href], button, input:not([type=hidden]), select, textarea", pop).filter((stop) => stop.checkVisibility() && !stop.disabled);
@@ -103,6 +136,8 @@
       j: () => move(1), k: () => move(-1),
       o: () => document.activeElement?.closest("[data-row]")?.querySelector("[data-go]")?.click(),
       e: () => { const why = document.activeElement?.closest("[data-row]")?.querySelector("details.why"); if (why) why.open = !why.open; },
+      u: () => one("[data-undo]")?.focus(),
+      x: () => document.activeElement?.closest("[data-row]")?.querySelector(".pick")?.click(),
       g: () => { waiting = Date.now(); },
       "?": () => one("#keys-help")?.togglePopover(),
     }[event.key];

@@ -3,6 +3,7 @@
 
 mod absent;
 mod admission;
+mod beside;
 mod console;
 mod doors;
 mod drafts;

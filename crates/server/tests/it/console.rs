@@ -1,7 +1,10 @@
 //! The console's safety: cookies, seals, headers, and what ends a session.
 
 mod actions;
+mod people;
+mod record;
 mod sessions;
+mod undoing;
 mod work;
 
 use std::time::Duration;

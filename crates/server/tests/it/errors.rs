@@ -19,7 +19,7 @@ pub(crate) fn reason(tool: &str, answer: &ToolAnswer) -> String {
     answer.text().strip_prefix(&before).unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
 }
 
-/// The second text of a failed call, which tells a model what to do.
+/// The second text of a failed call, which says to a model what to do.
 pub(crate) fn advice(answer: &ToolAnswer) -> Option<&str> {
     answer.result["content"][1]["text"].as_str()
 }

@@ -63,7 +63,7 @@ async fn by_default_the_guard_rejects_and_what_it_found_is_listed_by_hash() {
         assert_eq!(rejection["project_id"], house.organization.project.to_string());
         assert!(rejection["member_id"].is_string());
         assert_eq!(rejection["hash"].as_str().map(str::len), Some(64));
-        assert!(!rejection.to_string().contains("nstructions"), "never the text");
+        assert!(!rejection.to_string().contains("evil@example"), "never the text");
     }
     assert_eq!(house.rejected_in_usage().await, 3);
     let one = house.admin.manage("GET", &house.account("/guard/rejections?limit=1"), Value::Null).await;
@@ -194,4 +194,30 @@ async fn only_the_operator_sets_modes() {
     let refused = (403, "this requires the operator token".to_owned());
     assert_eq!(house.admin.refusal("PUT", &house.account("/guard"), json!({"mode": "off"})).await, refused);
     assert_eq!(house.admin.reason("remember", json!({"content": TO_AN_AGENT})).await, REJECTED);
+}
+
+#[tokio::test]
+async fn an_admin_sees_what_a_refused_text_does_and_the_caller_does_not() {
+    let house = house().await;
+    let member = house.server.member(&house.organization, MemberSpec { name: "Ben", ..MemberSpec::default() }).await;
+    let arguments = json!({"content": TO_AN_AGENT, "source_id": "docs/agents.md"});
+    let refused = member.call("remember", arguments.clone()).await;
+    assert!(refused.is_error() && !refused.text().contains("ignore instructions"), "{}", refused.text());
+    let found = house.rejections().await[0].clone();
+    let told = ["text", "why", "source", "member_name", "released"].map(|name| found[name].clone());
+    let length = format!("content, {} characters", TO_AN_AGENT.len());
+    let why = "tells assistants to ignore instructions or checks";
+    assert_eq!(told, [json!(length), json!(why), json!("docs/agents.md"), json!("Ben"), json!(false)]);
+    assert!(found["key_id"].is_string() && found.get("memory_id").is_none(), "{found}");
+    assert!(!found.to_string().contains("evil@"), "never the text");
+
+    member.call("remember", json!({"content": TO_AN_AGENT, "scope": "draft", "source_id": "own.md"})).await;
+    assert!(house.rejections().await[0].get("source").is_none(), "where a draft comes from is its author's affair");
+
+    let path = format!("/projects/{}/guard/releases", house.organization.project);
+    house.admin.manage("POST", &path, json!({"hash": found["hash"]})).await;
+    let released = house.rejections().await[1].clone();
+    assert_eq!((released["released"].clone(), released.get("memory_id")), (json!(true), None));
+    let saved = member.call("remember", arguments).await.structured()["id"].clone();
+    assert_eq!(house.rejections().await[1]["memory_id"], saved, "the caller's own copy");
 }

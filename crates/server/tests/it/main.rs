@@ -17,6 +17,7 @@ mod fuzz;
 mod guard_modes;
 mod guarded;
 mod idempotency;
+mod imports;
 mod integrations;
 mod isolation;
 mod large;

@@ -82,6 +82,22 @@ async fn every_call_is_counted_once_by_what_became_of_it() {
 }
 
 #[tokio::test]
+async fn what_alerts_watch_is_shown_before_anything_has_failed() {
+    let (_server, operator, _admin) = started().await;
+    let page = page(&operator).await;
+    for series in [
+        r#"mnemon_http_requests_total{door="mcp",status="503"}"#,
+        r#"mnemon_rate_limited_total{limit="project"}"#,
+        r#"mnemon_snapshots_total{outcome="failed"}"#,
+        r#"mnemon_tool_calls_total{outcome="storage",tool="remember"}"#,
+        r#"mnemon_tool_calls_total{outcome="storage",tool="search"}"#,
+        r#"mnemon_tool_calls_total{outcome="storage",tool="unknown"}"#,
+    ] {
+        assert!(page.contains(&format!("\n{series} 0\n")), "a rate misses the first failure of {series}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn counters_never_fall_and_pages_asked_for_at_once_agree() {
     let (_server, operator, admin) = started().await;
     admin.remember("a fact").await;

@@ -263,7 +263,7 @@ async fn a_project_has_as_many_workspaces_as_its_plan_allows() {
 
 /// What an import may bring in within an hour. It says where it stopped, and the rest comes in later.
 #[tokio::test]
-async fn an_import_brings_in_so_many_bytes_an_hour() {
+async fn imports_have_a_limit_of_bytes_an_hour() {
     let limits = PlanLimits { import_bytes_max: Some(2_500), ..PlanLimits::default() };
     let (server, organization) = on_limits(limits).await;
     let caller = server.member(&organization, MemberSpec::default()).await;

@@ -263,9 +263,9 @@ async fn a_duplicate_brings_hash_revision_confidence_and_validity_up_to_date() {
 #[tokio::test]
 async fn a_forgotten_record_is_no_duplicate() {
     let (_server, caller) = server_and_caller().await;
-    let first = caller.remember("again and anew").await;
+    let first = caller.remember("said twice").await;
     caller.call("forget", json!({"memory_id": first["id"]})).await.structured();
-    let second = caller.remember("again and anew").await;
+    let second = caller.remember("said twice").await;
     assert_eq!(second.get("duplicate"), None);
     assert_ne!(second["id"], first["id"]);
 }

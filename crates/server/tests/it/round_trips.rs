@@ -147,30 +147,44 @@ async fn a_validation_sends_the_same_few_for_any_number_of_records() {
     assert!(shared < VALIDATION as f64, "{shared}");
 }
 
-/// The look-up; the project's lock, the workspaces of the source, what is known of it there and the confirmation; its
-/// records; and what is known of it once more, for the answer.
-const VALIDATION: u64 = 7;
+/// The look-up; the source's records, and what their status depends on; the project's lock, the workspaces of the
+/// source and what is known of it there; the confirmation, and who looked.
+const VALIDATION: u64 = 8;
 
-/// Round trips and statements of each tool, by plan: what `docs/operations/sizing.md` says.
+/// Round trips of each tool, by plan: what `docs/operations/sizing.md` says.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_tool_costs_what_the_guide_says_on_every_plan() {
     let server = server().await;
-    for plan in [PlanName::Unlimited, PlanName::Pro] {
+    for plan in [PlanName::Unlimited, PlanName::Enterprise] {
         let caller = caller_on(&server, plan).await;
         let mut ids = Vec::new();
         for (n, word) in WORDS.iter().enumerate() {
-            let content = format!("{word} number {n}");
-            let saved = caller.call("remember", json!({"content": content, "source_id": format!("{n}.md")})).await;
-            ids.push(saved.structured()["id"].clone());
+            let (content, key, source) = (format!("{word} number {n}"), format!("key {n}"), format!("{n}.md"));
+            let save = json!({"content": content, "fact_key": key, "source_id": source, "source_hash": "a"});
+            ids.push(caller.call("remember", save).await.structured()["id"].clone());
         }
-        let search = cost(&server, &caller, "search", |_| json!({"query": "boiler"})).await;
-        let save = cost(&server, &caller, "remember", |n| json!({"content": format!("{} anew", WORDS[n])})).await;
+        let trips =
+            async |tool: &str, arguments: &dyn Fn(usize) -> Value| cost(&server, &caller, tool, arguments).await.0;
+        let search = trips("search", &|_| json!({"query": WORDS[0]})).await;
+        let save =
+            trips("remember", &|n| json!({"content": format!("{} again", WORDS[n]), "fact_key": WORDS[n]})).await;
+        let again =
+            trips("remember", &|n| json!({"content": format!("{} again", WORDS[n]), "fact_key": WORDS[n]})).await;
+        let replacing = |n| {
+            let content = format!("{} at last", WORDS[n]);
+            json!({"content": content, "fact_key": WORDS[n], "replace": true, "source_id": "x.md", "source_hash": "b"})
+        };
+        let replace = trips("remember", &replacing).await;
+        let refresh = |n| {
+            let content = format!("{} at last", WORDS[n]);
+            json!({"content": content, "fact_key": WORDS[n], "source_id": "x.md", "source_hash": format!("c{n}")})
+        };
+        let refresh = trips("remember", &refresh).await;
         let check = json!({"source_id": "7.md", "current_source_hash": "a"});
-        let validation = cost(&server, &caller, "validate_memory", |_| check.clone()).await;
-        let forget = cost(&server, &caller, "forget", |n| json!({"memory_id": ids[n]})).await;
-        let costs = [search, save, validation, forget];
-        // The search asks for the sources of its hits, too.
-        assert_eq!(costs, [(2, 2), (3, 3), (7, VALIDATION), (7, 7)], "{plan:?}");
+        let validation = trips("validate_memory", &|_| check.clone()).await;
+        let forget = trips("forget", &|n| json!({"memory_id": ids[n]})).await;
+        let costs = [search, save, again, replace, refresh, validation, forget];
+        assert_eq!(costs, [1, 2, 3, 3, 3, 3, 3].map(|trips| LOOK_UP + trips), "{plan:?}");
     }
 }
 

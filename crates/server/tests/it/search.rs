@@ -157,8 +157,8 @@ async fn a_deleted_workspace_is_not_active_and_comes_back_empty() {
     assert_eq!(reason("search", &gone), "workspace 'w' is not active");
     assert_eq!(caller.call("forget", json!({"source_id": "s"})).await.structured()["forgotten"], 0);
     assert_eq!(caller.search("plan").await.len(), 1);
-    let anew = caller.call("remember", json!({"content": "plan 0", "workspace": "w", "source_id": "s"})).await;
-    assert_eq!(anew.structured().get("duplicate"), None);
+    let fresh = caller.call("remember", json!({"content": "plan 0", "workspace": "w", "source_id": "s"})).await;
+    assert_eq!(fresh.structured().get("duplicate"), None);
     assert_eq!(find(&caller, search).await.len(), 1);
 }
 
@@ -219,4 +219,59 @@ async fn a_call_that_names_no_workspace_means_the_one_of_the_header() {
     let wrong = json!({"query": "harbour", "workspace": "x".repeat(65)});
     let refusal = reason("search", &caller.call("search", wrong).await);
     assert_eq!(reason("search", &call("search", query, Some(&"x".repeat(65))).await), refusal);
+}
+
+/// Paragraphs and headings of the handbook: texts as people write them.
+fn handbook() -> (Vec<String>, Vec<String>) {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let (mut paragraphs, mut headings) = (Vec::new(), Vec::new());
+    for folder in ["guides", "operations", "concepts"] {
+        let files = std::fs::read_dir(root.join(folder)).expect("the handbook is there");
+        let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+        paths.sort();
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|kind| kind == "md")) {
+            let text = std::fs::read_to_string(path).expect("text");
+            let (titles, rest): (Vec<&str>, Vec<&str>) =
+                text.split("\n\n").flat_map(|part| part.split_inclusive('\n')).partition(|line| line.starts_with('#'));
+            headings.extend(titles.iter().map(|title| title.trim_start_matches(['#', ' ']).trim().to_owned()));
+            paragraphs.extend(rest.iter().filter(|line| line.len() > 60).map(|line| (*line).to_owned()));
+        }
+    }
+    (paragraphs, headings)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn within_a_status_lists_are_in_the_order_of_their_scores() {
+    let (server, caller) = server_and_caller().await;
+    let (paragraphs, mut queries) = handbook();
+    for (n, text) in paragraphs.iter().take(400).enumerate() {
+        let source = format!("page {}.md", n % 7);
+        let mut record = json!({"content": text, "source_id": source, "source_hash": format!("h{}", n % 2)});
+        if n % 9 == 0 {
+            record["fact_key"] = json!(format!("key {}", n % 27));
+        }
+        caller.call("remember", record).await.structured();
+        server.clock.advance(Duration::from_secs(1));
+    }
+    for n in 0..4 {
+        let seen = json!({"source_id": format!("page {n}.md"), "current_source_hash": "h1"});
+        caller.call("validate_memory", seen).await.structured();
+    }
+    let words: Vec<&str> = paragraphs.iter().flat_map(|text| text.split_whitespace()).collect();
+    queries.extend(words.chunks(3).step_by(11).map(|words| words.join(" ")));
+    let (mut statuses, mut asked) = (std::collections::BTreeSet::new(), 0);
+    for query in queries.iter().filter(|query| !query.is_empty()).step_by(queries.len() / 200) {
+        let found = find(&caller, json!({"query": query, "limit": 50})).await;
+        let mut last = std::collections::BTreeMap::new();
+        for record in &found {
+            let (status, score) = (record["status"].as_str().expect("a word"), record["score"].as_f64());
+            let score = score.expect("a number");
+            let before = last.insert(status, score).unwrap_or(1.0);
+            assert!(before >= score, "{query}: {score} of a record that is {status} stands behind {before}");
+            statuses.insert(status.to_owned());
+        }
+        asked += 1;
+    }
+    assert!(asked >= 200, "{asked} queries");
+    assert_eq!(statuses.into_iter().collect::<Vec<_>>(), ["conflict", "stale", "unverified", "verified"]);
 }

@@ -140,6 +140,44 @@ async fn an_order_and_a_secret_are_caught_in_a_tag() {
     assert_eq!(found(&caller, json!({"query": "note", "tags": [secret]})).await, ["a note"], "as it was saved");
 }
 
+/// Clients in strict mode send every argument. The schemas say which there are, so that a new one is tried as well.
+#[tokio::test]
+async fn every_optional_argument_of_every_tool_may_be_empty() {
+    let server = TestServer::start().await;
+    let caller = server.new_user().await;
+    let listed = caller.request("tools/list", json!({})).await.json();
+    let tools = listed["result"]["tools"].as_array().expect("a list").clone();
+    assert_eq!(tools.len(), 5);
+    let empties = [json!(""), json!(" "), json!(null)];
+    for (house, tool) in tools.into_iter().enumerate() {
+        let name = tool["name"].as_str().expect("a name");
+        for (floor, empty) in empties.iter().enumerate() {
+            let id = caller.remember(&format!("the boiler of house {house}, floor {floor}")).await["id"].clone();
+            let mut arguments = match name {
+                "remember" => json!({"content": format!("the lamp of house {house}, floor {floor}")}),
+                "search" => json!({"query": "boiler"}),
+                "forget" => json!({"memory_id": id}),
+                "validate_memory" => json!({"source_id": "a.md"}),
+                "gateway_call" => json!({"server": "nobody", "tool": "echo"}),
+                other => panic!("a tool that this test does not know: {other}"),
+            };
+            let known = arguments.as_object().expect("members").clone();
+            for optional in tool["inputSchema"]["properties"].as_object().expect("properties").keys() {
+                if !known.contains_key(optional) {
+                    arguments[optional] = empty.clone();
+                }
+            }
+            if name == "gateway_call" {
+                let reason = "Error executing tool gateway_call: integration 'nobody' is not enabled for this project";
+                assert_eq!(caller.reason(name, arguments).await, reason);
+                continue;
+            }
+            let answer = caller.call(name, arguments).await;
+            assert_eq!(answer.structured().get("ignored_arguments"), None, "{name} {empty}: {}", answer.result);
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_empty_text_means_that_an_argument_is_absent() {
     let server = TestServer::start().await;

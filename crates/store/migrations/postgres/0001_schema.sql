@@ -43,7 +43,7 @@ CREATE POLICY with_others ON account FOR SELECT USING (
     is_among(id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON account TO mnemon_app;
 
--- The one row of whoever runs the service.
+-- One row: the token of the operator.
 CREATE TABLE operator_token (
     id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
     hash BYTEA NOT NULL,
@@ -89,7 +89,7 @@ CREATE POLICY with_others ON member FOR SELECT USING (
     is_among(account_id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON member TO mnemon_app;
 
--- `seq` is how far the project's log has come: whoever writes holds this row, so commit order equals seq order.
+-- `seq` is how far the project's log has come: each writer locks this row, so commit order equals seq order.
 -- `live_records` counts the records that are alive in living workspaces.
 CREATE TABLE project (
     id UUID NOT NULL PRIMARY KEY,
@@ -135,7 +135,11 @@ CREATE TABLE api_key (
     workspace TEXT COLLATE "C",
     hint TEXT COLLATE "C",
     seen_at BIGINT,
-    seen_client TEXT COLLATE "C"
+    seen_client TEXT COLLATE "C",
+    -- A link that shows the key once. Until it is opened, no secret leads to the key: its hash is of random bits.
+    link_hash BYTEA UNIQUE,
+    link_ends_at BIGINT,
+    link_opened_at BIGINT
 );
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
@@ -154,6 +158,7 @@ CREATE POLICY used_with_others ON api_key FOR UPDATE USING (
     is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 CREATE POLICY presented ON api_key FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
+    OR link_hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
     OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
 CREATE POLICY looked_up ON api_key FOR SELECT USING (
     hash = ANY ((SELECT NULLIF(current_setting('mnemon.hashes', true), '')::bytea[])::bytea[])
@@ -223,6 +228,8 @@ CREATE TABLE record (
     tags TEXT COLLATE "C",
     -- As it was given.
     occurred_at TEXT COLLATE "C",
+    -- With which key it was saved.
+    key_id UUID,
     PRIMARY KEY (project_id, seq)
 );
 
@@ -260,6 +267,9 @@ CREATE TABLE change (
     kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('forget', 'restore', 'update', 'visibility', 'purge', 'workspace.delete')),
     record_seq BIGINT,
     at BIGINT NOT NULL,
+    -- With which key a record was saved again, and the hash that it had before if that changed.
+    key_id UUID,
+    hash_before TEXT COLLATE "C",
     PRIMARY KEY (project_id, workspace_no, seq)
 );
 
@@ -297,6 +307,23 @@ CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemo
 CREATE POLICY with_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
 
+-- Who looked at a source and saw something else than the look before: what histories tell. A few for each source of a
+-- workspace. Without a hash the source was gone.
+CREATE TABLE source_look (
+    project_id UUID NOT NULL,
+    source_id TEXT COLLATE "C" NOT NULL,
+    workspace_no BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    key_id UUID,
+    hash TEXT COLLATE "C",
+    PRIMARY KEY (project_id, source_id, workspace_no, at)
+);
+
+ALTER TABLE source_look ENABLE ROW LEVEL SECURITY;
+ALTER TABLE source_look FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON source_look USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON source_look TO mnemon_app;
+
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
 CREATE TABLE idempotency (
     project_id UUID NOT NULL,
@@ -331,8 +358,12 @@ CREATE TABLE audit (
     subject TEXT COLLATE "C" NOT NULL,
     actor_name TEXT COLLATE "C",
     subject_name TEXT COLLATE "C",
+    key_id UUID,
     PRIMARY KEY (account_id, at, id)
 );
+
+-- What was done to one thing, for its history.
+CREATE INDEX audit_subject ON audit (account_id, subject, at);
 
 ALTER TABLE audit ENABLE ROW LEVEL SECURITY;
 ALTER TABLE audit FORCE ROW LEVEL SECURITY;
@@ -469,6 +500,8 @@ CREATE TABLE console_session (
     key_hash BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
+    -- The key that it acts with since the person changed the project; the session ends with either key.
+    acting_hash BYTEA,
     -- Whose it is. The operator's sessions have none of these.
     id UUID,
     project_id UUID,
@@ -485,7 +518,7 @@ CREATE POLICY presented ON console_session USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex'));
 CREATE POLICY upkeep ON console_session USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY tenant ON console_session USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-GRANT SELECT, INSERT, DELETE ON console_session TO mnemon_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON console_session TO mnemon_app;
 
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.
 CREATE TABLE connection (
@@ -654,7 +687,7 @@ $$;
 
 CREATE TRIGGER account_version BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION note_change_of_account();
 
--- Whoever changes these rows may have opened a project or a single key, so the account is opened here, for this one change.
+-- The writer of these rows may have opened a project or a single key, so the account is opened here, for this one change.
 CREATE FUNCTION note_change_in_account() RETURNS TRIGGER
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -773,7 +806,7 @@ BEGIN
 END
 $$;
 
--- Tells nodes whether what they know of keys still holds, and where the logs end. A deleted project has no row.
+-- Returns which of the keys that a node knows have not changed, and where the logs end. A deleted project has no row.
 CREATE FUNCTION look_again(
     app_role TEXT, lock_timeout_ms TEXT, keys UUID[], projects UUID[], accounts UUID[], node UUID)
 RETURNS TABLE (nth BIGINT, seq BIGINT, account_version BIGINT, counters UUID[], calls BYTEA[])

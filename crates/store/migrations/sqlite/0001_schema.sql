@@ -19,7 +19,7 @@ CREATE TABLE account (
     account_version INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- The one row of whoever runs the service.
+-- One row: the token of the operator.
 CREATE TABLE operator_token (
     id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
     hash BLOB NOT NULL,
@@ -78,7 +78,11 @@ CREATE TABLE api_key (
     workspace TEXT,
     hint TEXT,
     seen_at INTEGER,
-    seen_client TEXT
+    seen_client TEXT,
+    -- A link that shows the key once. Until it is opened, no secret leads to the key: its hash is of random bits.
+    link_hash BLOB UNIQUE,
+    link_ends_at INTEGER,
+    link_opened_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
@@ -136,6 +140,8 @@ CREATE TABLE record (
     tags TEXT,
     -- As it was given.
     occurred_at TEXT,
+    -- With which key it was saved.
+    key_id BLOB,
     PRIMARY KEY (project_id, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -161,6 +167,9 @@ CREATE TABLE "change" (
     kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'update', 'visibility', 'purge', 'workspace.delete')),
     record_seq INTEGER,
     at INTEGER NOT NULL,
+    -- With which key a record was saved again, and the hash that it had before if that changed.
+    key_id BLOB,
+    hash_before TEXT,
     PRIMARY KEY (project_id, workspace_no, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -185,6 +194,18 @@ CREATE TABLE source (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX source_place ON source (project_id, workspace_no, MAX(known_seq, handed_seq));
+
+-- Who looked at a source and saw something else than the look before: what histories tell. A few for each source of a
+-- workspace. Without a hash the source was gone.
+CREATE TABLE source_look (
+    project_id BLOB NOT NULL,
+    source_id TEXT NOT NULL,
+    workspace_no INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    key_id BLOB,
+    hash TEXT,
+    PRIMARY KEY (project_id, source_id, workspace_no, at)
+) STRICT, WITHOUT ROWID;
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
 CREATE TABLE idempotency (
@@ -213,8 +234,12 @@ CREATE TABLE audit (
     subject TEXT NOT NULL,
     actor_name TEXT,
     subject_name TEXT,
+    key_id BLOB,
     PRIMARY KEY (account_id, at, id)
 ) STRICT, WITHOUT ROWID;
+
+-- What was done to one thing, for its history.
+CREATE INDEX audit_subject ON audit (account_id, subject, at);
 
 -- A workspace's index as a file, with the place of the log it stands for. Derived: any row may be dropped at any time.
 CREATE TABLE snapshot (
@@ -327,6 +352,8 @@ CREATE TABLE console_session (
     key_hash BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
+    -- The key that it acts with since the person changed the project; the session ends with either key.
+    acting_hash BLOB,
     -- Whose it is. The operator's sessions have none of these.
     id BLOB,
     project_id BLOB,

@@ -1,17 +1,23 @@
 //! What an account's admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
-use std::borrow::Cow;
-
 use async_trait::async_trait;
 use mnemon_core::{AccountId, Audience, AuditId, KeyId, MemberId, ProjectId, Timestamp};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
+use super::audit_entry::{Actor, AuditEntry};
 use crate::StoreError;
+use crate::encoding::micros;
 use crate::rows::{Cells, Row};
+use crate::statement::{Cell, Change, Sql, Statement, Touches, Transaction, statement};
+use crate::tenant::Tenant;
 
 #[async_trait]
-pub trait Audit: Send + Sync {
+pub trait Audit: Sql {
     /// Adds an audit row that belongs to no other act.
-    async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError>;
+    async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
+        self.write(Tenant::account(audit.account), insert_audit(&audit, 1)).await.map(|_| ())
+    }
 
     /// The audit log of an account, newest first.
     async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
@@ -24,69 +30,144 @@ pub trait Audit: Send + Sync {
         account: AccountId,
         filter: AuditFilter,
         rows_max: usize,
-    ) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
+    ) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+        let rows = self.select(Tenant::account(account), search(account, &filter, rows_max)).await?;
+        rows.iter().map(|row| read_audit(row, account)).collect()
+    }
 
     /// Adds to the usage figures, and records when the keys were last used and how many records the projects have.
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError>;
 
     /// The figures of a project between two days, inclusive, oldest first, per key.
-    async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError>;
+    async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
+        const SELECT: &str = "
+            SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at, refused_by_connection,
+                refused_by_project
+            FROM usage
+            WHERE project_id = $1 AND day BETWEEN $2 AND $3
+            ORDER BY day, key_id";
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project, from.0, to.0)).await?;
+        rows.iter().map(|row| read_usage(row, project)).collect()
+    }
 
     /// How many records a project had at the end of each day between two, inclusive, oldest first, and of the last day
     /// before them. Days without figures are left out.
-    async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError>;
+    async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError> {
+        const SELECT: &str = "
+            SELECT day, records
+            FROM record_day
+            WHERE project_id = $1 AND day <= $3
+                AND day >= COALESCE((SELECT MAX(day) FROM record_day WHERE project_id = $1 AND day < $2), $2)
+            ORDER BY day";
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project, from.0, to.0)).await?;
+        rows.iter().map(|row| read_record_day(row, project)).collect()
+    }
 
-    /// How much a project stores now, by audience.
-    async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError>;
+    /// How much a project stores now, by audience. Scans the whole project, but no text: the length of a text is stored
+    /// in front of it.
+    async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.audience, COUNT(*), CAST(SUM(octet_length(r.content)) AS BIGINT)
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            GROUP BY r.audience
+            ORDER BY r.audience";
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project)).await?;
+        rows.iter().map(|row| read_size(row, project)).collect()
+    }
 
     /// An account's guard mode; absent means the default.
-    async fn find_guard_mode(&self, account: AccountId) -> Result<Option<String>, StoreError>;
+    async fn find_guard_mode(&self, account: AccountId) -> Result<Option<String>, StoreError> {
+        const SELECT: &str = "SELECT guard_mode FROM account WHERE id = $1";
+        let Some(row) = self.select_one(Tenant::account(account), statement!(SELECT, account)).await? else {
+            return Ok(None);
+        };
+        Cells::new(&row, "account", || account.to_string()).text_opt(0, "guard_mode")
+    }
 
     /// Sets an account's guard mode. `false` if there is no such account.
-    async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError>;
+    async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError> {
+        const UPDATE: &str = "UPDATE account SET guard_mode = $2 WHERE id = $1 RETURNING 1";
+        let update = statement!(UPDATE, account, mode);
+        Ok(self.change(Change::of(Tenant::account(account), Touches::Nothing, update, audit)).await? > 0)
+    }
 
     /// Lets a text with this hash pass the guard in a project from now on, and takes the guard's mark off the records
     /// that hold it. `false` when it may already.
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError>;
 
     /// Whether a text with this hash is released.
-    async fn is_released(&self, project: ProjectId, hash: [u8; 32]) -> Result<bool, StoreError>;
-}
-
-/// Who did something that the audit log records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Actor {
-    /// A member, through a key.
-    Member(MemberId),
-    Operator,
-    Service,
-}
-
-/// An audit row: who, what, when. It never contains record text, queries or secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditEntry {
-    pub id: AuditId,
-    pub account: AccountId,
-    /// The project, if one is concerned.
-    pub project: Option<ProjectId>,
-    pub at: Timestamp,
-    pub actor: Actor,
-    /// What, as `thing.verb`: `record.forget`, `key.revoke`.
-    pub action: Cow<'static, str>,
-    /// To what: an id, or a source's id.
-    pub subject: String,
-    /// The name of the member who acted, at that time. Storage fills it in.
-    pub actor_name: Option<String>,
-    /// The name of the subject at that time, if it has one.
-    pub subject_name: Option<String>,
-}
-
-impl AuditEntry {
-    /// The same, with the name that the subject has now.
-    #[must_use]
-    pub fn about(self, name: &str) -> Self {
-        Self { subject_name: Some(name.to_owned()), ..self }
+    async fn is_released(&self, project: ProjectId, hash: [u8; 32]) -> Result<bool, StoreError> {
+        const SELECT: &str = "SELECT 1 FROM guard_release WHERE project_id = $1 AND hash = $2";
+        Ok(self.select_one(Tenant::project(project), statement!(SELECT, project, &hash)).await?.is_some())
     }
+}
+
+fn search(account: AccountId, filter: &AuditFilter, rows_max: usize) -> Statement {
+    // Without its last letters, `key.revoke` is `key.`: what is done to keys.
+    const SELECT: &str = "
+        SELECT at, id, project_id, actor, member_id, affected, action, subject, actor_name, subject_name, key_id
+        FROM audit
+        WHERE account_id = $1 AND (at, id) < ($3, $4) AND at >= $5 AND at < $6
+            AND (actor = $7 OR $7 IS NULL)
+            AND (member_id = $8 OR $8 IS NULL)
+            AND (project_id = $9 OR $9 IS NULL)
+            AND (subject = $10 OR $10 IS NULL)
+            AND (action = ANY($11) OR RTRIM(action, 'abcdefghijklmnopqrstuvwxyz_') = ANY($11) OR $11 IS NULL)
+            AND NOT (action = ANY($12) OR RTRIM(action, 'abcdefghijklmnopqrstuvwxyz_') = ANY($12))
+        ORDER BY at DESC, id DESC
+        LIMIT $2";
+    let (at, id) = filter.before.map_or((i64::MAX, Uuid::max()), |(at, id)| (micros(at), id.uuid()));
+    let words = |words: &Vec<String>| {
+        Cell::list(words.iter().flat_map(|word| [word.clone(), format!("{word}.")]).filter(|word| !word.contains('\0')))
+    };
+    statement!(
+        SELECT,
+        account,
+        rows_max,
+        at,
+        id,
+        filter.from.map_or(i64::MIN, micros),
+        filter.to.map_or(i64::MAX, micros),
+        filter.actor.map(ActorKind::as_str),
+        filter.member,
+        filter.project,
+        filter.subject.as_ref(),
+        filter.actions.as_ref().map(words),
+        filter.except.as_ref().map_or(Cell::List(Vec::new()), words)
+    )
+}
+
+/// Says that the account's records show something new that is not in their log. It locks the account, so it comes
+/// before any change to its keys and people.
+pub(crate) fn bump_account_version(account: AccountId) -> Statement {
+    statement!("UPDATE account SET account_version = account_version + 1 WHERE id = $1", account)
+}
+
+/// Adds an audit row, with how many things it affected.
+pub(crate) fn insert_audit(audit: &AuditEntry, affected: u64) -> Statement {
+    const INSERT: &str = "
+        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject, actor_name,
+            subject_name, key_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+            COALESCE($10, (SELECT name FROM member WHERE account_id = $1 AND id = $6)), $11, $12)";
+    let (actor, member) = audit.actor.to_columns();
+    statement!(
+        INSERT,
+        audit.account,
+        audit.at,
+        audit.id,
+        audit.project,
+        actor,
+        member,
+        affected,
+        &*audit.action,
+        &audit.subject,
+        audit.actor_name.as_ref(),
+        audit.subject_name.as_ref(),
+        audit.key,
+    )
 }
 
 /// Which audit rows to list. All that is given must fit.
@@ -201,6 +282,7 @@ pub(crate) fn read_audit<R: Row>(row: &R, account: AccountId) -> Result<(AuditEn
         subject: cells.text(7, "subject")?,
         actor_name: cells.text_opt(8, "actor_name")?,
         subject_name: cells.text_opt(9, "subject_name")?,
+        key: cells.id_opt(10, "key_id")?,
     };
     Ok((entry, cells.count(5, "affected")?))
 }
@@ -234,6 +316,39 @@ pub(crate) fn read_usage<R: Row>(row: &R, project: ProjectId) -> Result<Usage, S
         refused_by_connection: cells.count(8, "refused_by_connection")?,
         refused_by_project: cells.count(9, "refused_by_project")?,
     })
+}
+
+/// Lets a text pass the guard, and takes the mark off the records that hold it. Few records have one.
+pub(crate) async fn release_text<T: Transaction>(
+    tx: &mut T,
+    project: ProjectId,
+    hash: &[u8; 32],
+    audit: &AuditEntry,
+) -> Result<bool, T::Error> {
+    const INSERT: &str = "
+        INSERT INTO guard_release (project_id, hash, released_at)
+        SELECT id, $2, $3
+        FROM project
+        WHERE id = $1 AND deleted_at IS NULL
+        ON CONFLICT DO NOTHING
+        RETURNING 1";
+    const CAUTIONED: &str = "SELECT seq, content FROM record WHERE project_id = $1 AND is_cautioned";
+    const CLEAR: &str = "UPDATE record SET is_cautioned = FALSE WHERE project_id = $1 AND seq = ANY($2)";
+    tx.put(bump_account_version(audit.account)).await?;
+    if tx.run(statement!(INSERT, project, hash, audit.at)).await?.is_empty() {
+        return Ok(false);
+    }
+    let mut released = Vec::new();
+    for row in tx.run(statement!(CAUTIONED, project)).await? {
+        let cells = Cells::new(&row, "record", || project.to_string());
+        if Sha256::digest(cells.text(1, "content")?).as_slice() == hash {
+            released.push(cells.integer(0, "seq")?);
+        }
+    }
+    tx.put(statement!(CLEAR, project, Cell::list(released))).await?;
+    tx.touch(Touches::Shown);
+    tx.put(insert_audit(audit, 1)).await?;
+    Ok(true)
 }
 
 pub(crate) fn read_record_day<R: Row>(row: &R, project: ProjectId) -> Result<(Day, u64), StoreError> {

@@ -12,6 +12,7 @@ use super::stored::Nameless;
 use crate::StoreError;
 use crate::checksum::Covered;
 use crate::rows::{Cells, Row};
+use crate::statement::{Cell, Statement, Transaction, Values, statement};
 
 /// Reads a project's change log, and keeps indexes that were derived from it.
 #[async_trait]
@@ -222,6 +223,54 @@ pub(crate) fn read_sighting<R: Row>(row: &R, first: usize, project: ProjectId) -
         seq: Seq(cells.count(first + 2, "known_seq")?),
         hash: cells.text_opt(first + 3, "known_hash")?,
     })
+}
+
+/// The active workspace of a name.
+pub(crate) async fn find_workspace<T: Transaction>(
+    tx: &mut T,
+    project: ProjectId,
+    name: &WorkspaceName,
+) -> Result<Option<WorkspaceNo>, T::Error> {
+    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
+    let rows = tx.run(statement!(SELECT, project, name.as_str())).await?;
+    let read = |row: &Values| Cells::new(row, "workspace", || format!("{project}/{name}")).count(0, "no");
+    Ok(rows.first().map(read).transpose()?.map(WorkspaceNo))
+}
+
+/// Takes the next place in the log of a project for something that happened to a record, or to a whole workspace.
+pub(crate) async fn insert_change<T: Transaction>(
+    tx: &mut T,
+    project: ProjectId,
+    no: WorkspaceNo,
+    kind: &'static str,
+    record: Option<Seq>,
+    at: Timestamp,
+) -> Result<(), T::Error> {
+    const INSERT: &str = "
+        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    let seq = tx.take_seq(project)?;
+    tx.put(statement!(INSERT, project, seq, no, kind, record, at)).await
+}
+
+/// Takes places in the log of a project, and returns the first of them.
+pub(crate) fn take_places<T: Transaction>(
+    tx: &mut T,
+    project: ProjectId,
+    count: usize,
+) -> Result<Option<Seq>, T::Error> {
+    let places = (0..count).map(|_| tx.take_seq(project)).collect::<Result<Vec<_>, _>>()?;
+    Ok(places.first().copied())
+}
+
+/// The rows of the log for what happened to records, at a place for each, from the first one on.
+pub(crate) fn changes(project: ProjectId, first: Seq, kind: &'static str, records: &[Seq], at: Timestamp) -> Statement {
+    const INSERT: &str = "
+        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
+        SELECT r.project_id, $2 + ROW_NUMBER() OVER (ORDER BY r.seq), r.workspace_no, $3, r.seq, $4
+        FROM record r
+        WHERE r.project_id = $1 AND r.seq = ANY($5)";
+    statement!(INSERT, project, Seq(first.0 - 1), kind, at, Cell::list(records.iter().copied()))
 }
 
 /// One position in a piece of the log: a record that changed there, a sighting, or neither (it concerned the whole

@@ -3,18 +3,69 @@
 use async_trait::async_trait;
 use mnemon_core::{AccountId, AuditId, ConnectionId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
 
-use super::{Actor, AuditEntry};
+use super::AuditEntry;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
+use crate::statement::{Change, Sql, Statement, Touches, statement};
+use crate::tenant::Tenant;
 
+/// The columns that [`read_connection`] reads.
+macro_rules! connection_columns {
+    () => {
+        "SELECT id, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at, last_used_at, client_id,
+            client_name, redirect_uri
+        FROM connection
+        "
+    };
+}
 #[async_trait]
-pub trait Oauth: Send + Sync {
+pub trait Oauth: Sql {
     /// Stores what is known about a client, and replaces what was known before.
-    async fn save_client(&self, client: OauthClient) -> Result<(), StoreError>;
+    async fn save_client(&self, client: OauthClient) -> Result<(), StoreError> {
+        const UPSERT: &str = "
+            INSERT INTO oauth_client (id, kind, known_at, name, redirect_uris)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (id) DO UPDATE
+            SET kind = excluded.kind, known_at = excluded.known_at, name = excluded.name,
+                redirect_uris = excluded.redirect_uris
+            RETURNING 1";
+        let OauthClient { id, kind, name, redirect_uris, known_at } = client;
+        let upsert = statement!(UPSERT, id, kind.as_str(), known_at, name, redirect_uris.join("\n"));
+        self.write(Tenant::nobody(), upsert).await.map(|_| ())
+    }
 
-    async fn find_client(&self, id: &str) -> Result<Option<OauthClient>, StoreError>;
+    async fn find_client(&self, id: &str) -> Result<Option<OauthClient>, StoreError> {
+        const SELECT: &str = "SELECT kind, known_at, name, redirect_uris FROM oauth_client WHERE id = $1";
+        // PostgreSQL stores no NUL, so no client has one in its id.
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        let row = self.select_one(Tenant::nobody(), statement!(SELECT, id)).await?;
+        row.map(|row| read_client(&row, id)).transpose()
+    }
 
-    async fn insert_code(&self, code: NewCode) -> Result<(), StoreError>;
+    async fn insert_code(&self, code: NewCode) -> Result<(), StoreError> {
+        const INSERT: &str = "
+            INSERT INTO oauth_code (hash, key_id, created_at, expires_at, used_at, connection_id, challenge, client_id,
+                client_name, redirect_uri, resource)
+            VALUES ($1, $2, $3, $4, NULL, NULL, $5, $6, $7, $8, $9)
+            RETURNING 1";
+        let NewCode { hash, client, client_name, redirect_uri, challenge, resource, key, created_at, expires_at } =
+            code;
+        let insert = statement!(
+            INSERT,
+            &hash,
+            key,
+            created_at,
+            expires_at,
+            challenge,
+            client,
+            client_name,
+            redirect_uri,
+            resource
+        );
+        self.write(Tenant::credential(&hash), insert).await.map(|_| ())
+    }
 
     /// Exchanges a code for a connection, once. Whatever the outcome, the code is used up; a second use ends the
     /// connection that the first one created. Of several simultaneous uses, one is the first.
@@ -24,19 +75,72 @@ pub trait Oauth: Send + Sync {
     async fn find_grant(&self, hash: &CredentialHash) -> Result<Option<Grant>, StoreError>;
 
     /// The connections of a project, oldest first, including ended ones while they are kept.
-    async fn list_connections(&self, project: ProjectId) -> Result<Vec<ConnectionRow>, StoreError>;
+    async fn list_connections(&self, project: ProjectId) -> Result<Vec<ConnectionRow>, StoreError> {
+        const SELECT: &str = concat!(connection_columns!(), "WHERE project_id = $1 ORDER BY created_at, id");
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project)).await?;
+        rows.iter().map(read_connection).collect()
+    }
 
-    async fn find_connection(&self, id: ConnectionId) -> Result<Option<ConnectionRow>, StoreError>;
+    async fn find_connection(&self, id: ConnectionId) -> Result<Option<ConnectionRow>, StoreError> {
+        const SELECT: &str = concat!(connection_columns!(), "WHERE id = $1");
+        self.select_one(Tenant::connection(id), statement!(SELECT, id)).await?.as_ref().map(read_connection).transpose()
+    }
 
     /// Revokes a connection. `false` if there is no such live one.
-    async fn revoke_connection(&self, id: ConnectionId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError>;
+    async fn revoke_connection(&self, id: ConnectionId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError> {
+        let (tenant, revoke) = (Tenant::account(audit.account), revoke_connection(audit.account, id, at));
+        Ok(self.change(Change::of(tenant, Touches::People, revoke, audit)).await? > 0)
+    }
 
     /// Records when connections were last used. A late report does not move the time back.
-    async fn note_connections(&self, uses: Vec<(ConnectionId, Timestamp)>) -> Result<(), StoreError>;
+    async fn note_connections(&self, mut uses: Vec<(ConnectionId, Timestamp)>) -> Result<(), StoreError> {
+        const UPDATE: &str = "
+            UPDATE connection
+            SET last_used_at = $2
+            WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+        // In the order of ids: nodes write at the same time, and none may wait for one that waits for it.
+        uses.sort_unstable();
+        let updates = uses.into_iter().map(|(id, at)| statement!(UPDATE, id, at)).collect();
+        self.change(Change::new(Tenant::for_upkeep(), updates)).await.map(|_| ())
+    }
 
     /// Removes connections that ended, and codes that were created, before one time, and clients that have not been
-    /// used since another. Returns the number of rows removed.
-    async fn purge_oauth(&self, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError>;
+    /// used since another. Returns the number of rows removed. A client counts as used while one of its connections is
+    /// kept.
+    async fn purge_oauth(&self, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError> {
+        const CONNECTIONS: &str = "DELETE FROM connection WHERE expires_at < $1 OR revoked_at < $1 RETURNING 1";
+        const CODES: &str = "DELETE FROM oauth_code WHERE created_at < $1 RETURNING 1";
+        const CLIENTS: &str = "
+            DELETE FROM oauth_client
+            WHERE known_at < $1 AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.client_id = oauth_client.id)
+            RETURNING 1";
+        let deletes = vec![
+            statement!(CONNECTIONS, ended_before),
+            statement!(CODES, ended_before),
+            statement!(CLIENTS, unused_since),
+        ];
+        let touches = Touches::People;
+        self.change(Change { touches, ..Change::new(Tenant::for_upkeep(), deletes) }).await
+    }
+}
+
+/// A connection by its token's hash.
+pub(crate) fn find_grant(hash: &CredentialHash) -> Statement {
+    const SELECT: &str = "
+        SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
+        FROM connection c
+        JOIN api_key k ON k.id = c.key_id
+        WHERE c.hash = $1";
+    statement!(SELECT, hash)
+}
+
+pub(crate) fn revoke_connection(account: AccountId, id: ConnectionId, at: Timestamp) -> Statement {
+    const UPDATE: &str = "
+        UPDATE connection
+        SET revoked_at = $3
+        WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL
+        RETURNING 1";
+    statement!(UPDATE, account, id, at)
 }
 
 /// Where a client's metadata comes from.
@@ -146,81 +250,6 @@ pub struct ConnectionRow {
     pub last_used_at: Option<Timestamp>,
     /// Where the client had the person sent back to; unknown for connections of before it was noted.
     pub redirect_uri: Option<String>,
-}
-
-/// A stored code, with the key that granted it.
-pub(crate) struct Code {
-    pub(crate) is_used: bool,
-    pub(crate) connection: Option<ConnectionId>,
-    expires_at: Timestamp,
-    challenge: String,
-    client: String,
-    redirect_uri: String,
-    key_revoked: bool,
-    pub(crate) account: AccountId,
-    pub(crate) project: ProjectId,
-    member: MemberId,
-}
-
-impl Code {
-    pub(crate) fn read<R: Row>(row: &R) -> Result<Self, StoreError> {
-        let cells = Cells::new(row, "oauth_code", String::new);
-        Ok(Self {
-            is_used: cells.flag(0, "used_at")?,
-            connection: cells.id_opt(1, "connection_id")?,
-            expires_at: cells.time(2, "expires_at")?,
-            challenge: cells.text(3, "challenge")?,
-            client: cells.text(4, "client_id")?,
-            redirect_uri: cells.text(5, "redirect_uri")?,
-            key_revoked: cells.flag(6, "revoked_at")?,
-            account: cells.id(7, "account_id")?,
-            project: cells.id(8, "project_id")?,
-            member: cells.id(9, "member_id")?,
-        })
-    }
-
-    /// Whether a first use creates a connection: in time, by the client that the code was issued for, with the redirect
-    /// URI it was sent to and the verifier of its challenge (PKCE), while its key is live.
-    pub(crate) fn admits(&self, redemption: &Redemption) -> bool {
-        self.expires_at > redemption.now
-            && self.client == redemption.client
-            && redemption.redirect_uri.as_ref().is_none_or(|uri| *uri == self.redirect_uri)
-            && self.challenge == redemption.challenge
-            && !self.key_revoked
-    }
-
-    /// The audit row for the connection that a first use created.
-    pub(crate) fn created(&self, redemption: &Redemption) -> AuditEntry {
-        let [id, _] = redemption.audit;
-        self.audit(redemption, id, Actor::Member(self.member), "connection.create", redemption.id)
-    }
-
-    /// The audit row for the connection that ended because its code was used again.
-    pub(crate) fn revoked(&self, redemption: &Redemption, connection: ConnectionId) -> AuditEntry {
-        let [_, id] = redemption.audit;
-        self.audit(redemption, id, Actor::Service, "connection.revoke", connection)
-    }
-
-    fn audit(
-        &self,
-        redemption: &Redemption,
-        id: AuditId,
-        actor: Actor,
-        action: &'static str,
-        subject: ConnectionId,
-    ) -> AuditEntry {
-        AuditEntry {
-            id,
-            account: self.account,
-            project: Some(self.project),
-            at: redemption.now,
-            actor,
-            action: action.into(),
-            subject: subject.to_string(),
-            actor_name: None,
-            subject_name: None,
-        }
-    }
 }
 
 pub(crate) fn read_client<R: Row>(row: &R, id: &str) -> Result<OauthClient, StoreError> {

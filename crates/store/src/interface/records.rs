@@ -2,18 +2,24 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp, Viewer,
-    WorkspaceName, WorkspaceNo,
+    Audience, ContentHash, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp,
+    Viewer, WorkspaceName, WorkspaceNo,
 };
 
-use super::stored::Stored;
+use super::lists::{DeletedWorkspace, Listed, Portion, RecordFilter, RestoredWorkspace, Stretch, WorkspaceRow};
+use super::stored::{BY_ID, read_stored};
+use super::summaries::{AFTER_SOURCE, BY_SOURCE, RecordSummary, read_summary};
 use super::{AtLeast, AuditEntry, SourcePart};
+use super::{listing, workspaces};
 use crate::StoreError;
+use crate::encoding::AudienceBytes;
 use crate::rows::{Cells, Row};
+use crate::statement::{Cell, Sql, statement};
+use crate::tenant::Tenant;
 
 /// Saves, reads, lists and forgets records.
 #[async_trait]
-pub trait Records: Send + Sync {
+pub trait Records: Sql {
     /// Saves a record. Returns once it is durable.
     ///
     /// One transaction checks, in this order, the idempotency key, the records to supersede, duplicates and the
@@ -34,7 +40,13 @@ pub trait Records: Send + Sync {
         member: MemberId,
         key: &str,
         answer: String,
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        const UPDATE: &str = "
+            UPDATE idempotency
+            SET answer = $4
+            WHERE project_id = $1 AND member_id = $2 AND key = $3 AND answer IS NULL";
+        self.write(Tenant::project(project), statement!(UPDATE, project, member, key, answer)).await.map(|_| ())
+    }
 
     /// The live records at these positions in the log, in the given order. Positions without one are left out.
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError>;
@@ -50,13 +62,68 @@ pub trait Records: Send + Sync {
     }
 
     /// The position of the live record with this id, and who may see it. One statement whether or not it exists.
-    async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError>;
+    async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq, r.audience
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+        let row = self.select_one(Tenant::project(project), statement!(SELECT, project, id.uuid())).await?;
+        row.map(|row| read_seq_and_audience(&row, project, id)).transpose()
+    }
+
+    /// The newest live records of a project that say the same, with who may see them.
+    async fn list_saying(
+        &self,
+        project: ProjectId,
+        content: ContentHash,
+    ) -> Result<Vec<(RecordId, Audience)>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.id, r.audience
+            FROM workspace w
+            JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no
+            WHERE w.project_id = $1 AND w.deleted_at IS NULL AND r.content_hash = $2 AND r.forgotten_at IS NULL
+            ORDER BY r.seq DESC
+            LIMIT 20";
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project, &content)).await?;
+        rows.iter().map(|row| read_id_and_audience(row, project)).collect()
+    }
+
+    /// Whether a save would only repeat a live record.
+    async fn is_repeated(&self, record: &NewRecord) -> Result<bool, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND w.name = $2 AND w.deleted_at IS NULL AND r.content_hash = $3
+                AND r.forgotten_at IS NULL AND r.audience = $4
+                AND r.source IS NOT DISTINCT FROM $5 AND r.source_id IS NOT DISTINCT FROM $6
+            LIMIT 1";
+        let hash = ContentHash::of(&record.fact.content).as_bytes().to_vec();
+        let (audience, fact) = (AudienceBytes::of(record.audience), &record.fact);
+        let (source, source_id) = (fact.source.as_ref(), fact.source_id.as_ref());
+        let name = record.workspace.as_str();
+        let statement = statement!(SELECT, record.project, name, &hash, audience, source, source_id);
+        Ok(self.select_one(Tenant::project(record.project), statement).await?.is_some())
+    }
 
     /// The positions of those of the records that are live, each once, oldest first.
-    async fn find_places(&self, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Seq>, StoreError>;
+    async fn find_places(&self, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Seq>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.id = ANY($2) AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            ORDER BY r.seq";
+        let select = statement!(SELECT, project, Cell::list(ids.iter().copied()));
+        let rows = self.select_few(Tenant::project(project), select).await?;
+        rows.iter().map(|row| Cells::new(row, "record", || project.to_string()).count(0, "seq").map(Seq)).collect()
+    }
 
     /// The live record with this id.
-    async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError>;
+    async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
+        Ok(self.find_any(project, id).await?.filter(|listed| listed.forgotten_at.is_none()).map(|listed| listed.record))
+    }
 
     /// The live records of a source, oldest first, in one active workspace or in all of them.
     async fn list_by_source(
@@ -64,7 +131,11 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         source_id: &str,
         workspace: Option<&WorkspaceName>,
-    ) -> Result<Vec<RecordSummary>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError> {
+        let select = statement!(BY_SOURCE, project, source_id, workspace.map(WorkspaceName::as_str));
+        let rows = self.select(Tenant::project(project), select).await?;
+        rows.iter().map(|row| read_summary(row, project)).collect()
+    }
 
     /// The live records of the next sources after this one, by source and oldest first. At most `sources_max` sources
     /// are taken; the last one is complete.
@@ -73,17 +144,45 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         after: Option<&str>,
         sources_max: usize,
-    ) -> Result<Vec<RecordSummary>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError> {
+        let select = statement!(AFTER_SOURCE, project, after.unwrap_or_default(), sources_max);
+        let rows = self.select(Tenant::project(project), select).await?;
+        rows.iter().map(|row| read_summary(row, project)).collect()
+    }
+
+    /// What the status of records depends on beside themselves.
+    async fn find_standing(&self, project: ProjectId, bases: &[Basis<'_>]) -> Result<Standing, StoreError>;
+
+    /// As [`Self::list_by_source`], with what the status of these records depends on.
+    async fn list_with_standing(
+        &self,
+        project: ProjectId,
+        source_id: &str,
+        workspace: Option<&WorkspaceName>,
+    ) -> Result<(Vec<RecordSummary>, Standing), StoreError> {
+        let records = self.list_by_source(project, source_id, workspace).await?;
+        let bases: Vec<Basis<'_>> = records.iter().map(Basis::of_summary).collect();
+        let standing = self.find_standing(project, &bases).await?;
+        Ok((records, standing))
+    }
 
     /// The live records with one of these caller-given keys in its workspace, oldest first.
     async fn list_by_fact_key(
         &self,
         project: ProjectId,
         keys: &[(WorkspaceNo, &str)],
-    ) -> Result<Vec<RecordSummary>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError> {
+        let basis = |workspace_no, key| Basis { workspace_no, given_key: Some(key), source_id: None };
+        let bases: Vec<Basis<'_>> = keys.iter().map(|(no, key)| basis(*no, *key)).collect();
+        Ok(self.find_standing(project, &bases).await?.under_key)
+    }
 
     /// The active workspaces of a project, by name.
-    async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError>;
+    async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
+        let answers = self.select_together(Tenant::project(project), workspaces::list_active(project)).await?;
+        let [workspaces, audiences] = answers.as_slice() else { return Ok(Vec::new()) };
+        workspaces::read_workspaces(project, workspaces, audiences)
+    }
 
     /// Records of a project before a position in the log, newest first.
     async fn list_records(
@@ -92,7 +191,9 @@ pub trait Records: Send + Sync {
         filter: RecordFilter,
         before: Option<Seq>,
         portion: Portion,
-    ) -> Result<Vec<Listed>, StoreError>;
+    ) -> Result<Vec<Listed>, StoreError> {
+        listing::list_records(self, project, &filter, before, portion).await
+    }
 
     /// The first records of a stretch of a project's live ones, oldest first.
     async fn list_onward(
@@ -100,10 +201,16 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         stretch: Stretch,
         portion: Portion,
-    ) -> Result<Vec<Record>, StoreError>;
+    ) -> Result<Vec<Record>, StoreError> {
+        listing::list_onward(self, project, &stretch, portion).await
+    }
 
     /// A record, live or not.
-    async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError>;
+    async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
+        let row = self.select_one(Tenant::project_and_people(project), statement!(BY_ID, project, id)).await?;
+        let stored = row.map(|row| read_stored(&row, project)).transpose();
+        Ok(self.damaged().leave_out(stored)?.map(Listed::from))
+    }
 
     /// Forgets those of the records that are live, and returns their ids, oldest first. Writes the audit row, with the
     /// count, if there was anything to forget. Returns once this is durable.
@@ -136,7 +243,10 @@ pub trait Records: Send + Sync {
         &self,
         project: ProjectId,
         since: Timestamp,
-    ) -> Result<Vec<DeletedWorkspace>, StoreError>;
+    ) -> Result<Vec<DeletedWorkspace>, StoreError> {
+        let answers = self.select_together(Tenant::project(project), workspaces::list_deleted(project, since)).await?;
+        workspaces::read_deleted(project, &answers)
+    }
 
     /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If a new workspace
     /// has taken the name meanwhile, the records join the workspace that has it now.
@@ -148,17 +258,6 @@ pub trait Records: Send + Sync {
         records_max: Option<u64>,
         audit: AuditEntry,
     ) -> Result<RestoredWorkspace, StoreError>;
-}
-
-/// What became of restoring a workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestoredWorkspace {
-    /// Restored; the number of records.
-    Done(u64),
-    /// There is nothing to restore.
-    Absent,
-    /// The project has no room for all of it. Nothing was restored.
-    Full,
 }
 
 /// A save, with everything that its transaction decides about.
@@ -262,184 +361,48 @@ pub struct Replay {
     pub answer: Option<String>,
 }
 
-/// What it takes to judge a record without reading its text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecordSummary {
-    pub id: RecordId,
-    pub seq: Seq,
+/// What leads to the standing of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Basis<'a> {
     pub workspace_no: WorkspaceNo,
-    /// Who may see it.
-    pub audience: Audience,
-    /// Its fact key, only if the caller chose it.
-    pub given_fact_key: Option<String>,
-    pub content_hash: ContentHash,
-    pub source_id: Option<String>,
-    /// The source's hash when the fact was taken from it.
-    pub source_hash: Option<String>,
-    /// From then on it is stale.
-    pub valid_until: Option<Timestamp>,
+    pub given_key: Option<&'a str>,
+    pub source_id: Option<&'a str>,
 }
 
-/// What the status of a saved record depends on beside itself, for every audience: the reader filters.
+impl<'a> Basis<'a> {
+    pub(crate) fn of(workspace_no: WorkspaceNo, key: &'a FactKey, fact: &'a Fact) -> Self {
+        Self { workspace_no, given_key: key.chosen(), source_id: fact.source_id.as_deref() }
+    }
+
+    fn of_summary(summary: &'a RecordSummary) -> Self {
+        let (given_key, source_id) = (summary.given_fact_key.as_deref(), summary.source_id.as_deref());
+        Self { workspace_no: summary.workspace_no, given_key, source_id }
+    }
+
+    /// Whether the status depends on nothing but the record itself.
+    pub fn is_nothing(&self) -> bool {
+        self.given_key.is_none() && self.source_id.is_none()
+    }
+}
+
+/// What the status of records depends on beside themselves, for every audience: the reader filters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Standing {
-    /// The live records under its caller-given key in its workspace, itself among them, oldest first.
+    /// The live records under their caller-given keys in their workspaces, they among them, oldest first.
     pub under_key: Vec<RecordSummary>,
-    /// What is known about its source and about theirs.
+    /// What is known about the sources of all of these.
     pub sources: Vec<SourcePart>,
 }
 
-/// A workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkspaceRow {
-    /// Identifies this life of the workspace.
-    pub no: WorkspaceNo,
-    pub name: WorkspaceName,
-    pub created_at: Timestamp,
-    /// Every audience for whom something was ever saved here.
-    pub audiences: Vec<Audience>,
+/// Reads id and audience.
+pub(crate) fn read_id_and_audience<R: Row>(row: &R, project: ProjectId) -> Result<(RecordId, Audience), StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    Ok((cells.id(0, "id")?, cells.audience(1, "audience")?))
 }
 
-/// What is left of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeletedWorkspace {
-    pub workspace: WorkspaceRow,
-    pub deleted_at: Timestamp,
-    /// How many records of each audience lived in it then.
-    pub living: Vec<(Audience, u64)>,
-}
-
-/// Which records to list.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecordFilter {
-    /// Only those in this workspace; of the forgotten, those of its former lives too.
-    pub workspace: Option<WorkspaceName>,
-    /// Only those of this source.
-    pub source_id: Option<String>,
-    /// Forgotten records instead of live ones, and those that ended with their workspace.
-    pub is_forgotten: bool,
-    /// Only those that one of these audiences may see.
-    pub audiences: Option<Vec<Audience>>,
-    /// Only those of these authors.
-    pub authors: Option<Vec<MemberId>>,
-    /// Only those with this key, if a caller gave it.
-    pub fact_key: Option<String>,
-    /// Only those that name a source, or only those that name none.
-    pub has_source: Option<bool>,
-    /// Only those whose hash was the last confirmed one of their source, or only the others.
-    pub is_confirmed: Option<bool>,
-    /// Only those at these positions.
-    pub among: Option<Vec<Seq>>,
-}
-
-/// A part of a project's log, as some readers see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
-    /// Only records that one of these audiences may see.
-    pub audiences: Vec<Audience>,
-    /// Only those in this workspace.
-    pub workspace: Option<WorkspaceName>,
-    /// It begins after this position.
-    pub after: Seq,
-    /// It ends with this one.
-    pub upto: Seq,
-}
-
-/// How much of a list one read takes: at most `rows_max` rows, ending with the row whose text brings the total to
-/// `bytes_max`. What is not taken is not read either, so a page of large records takes no more memory than one of small
-/// ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Portion {
-    pub rows_max: usize,
-    pub bytes_max: usize,
-}
-
-impl Portion {
-    /// At most `rows_max` rows, however large they are.
-    pub const fn of_rows(rows_max: usize) -> Self {
-        Self { rows_max, bytes_max: usize::MAX }
-    }
-
-    /// Whether these rows are all of it: a read that gives less has reached the end of the list.
-    pub fn is_filled_by<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> bool {
-        let mut filling = Filling::new(*self);
-        records.into_iter().any(|record| filling.add(record.text_bytes()))
-    }
-}
-
-impl Portion {
-    /// What is left of it after these.
-    pub(crate) fn without<'a>(self, records: impl Iterator<Item = &'a Record>) -> Self {
-        records.fold(self, |rest, record| Self {
-            rows_max: rest.rows_max.saturating_sub(1),
-            bytes_max: rest.bytes_max.saturating_sub(record.text_bytes()),
-        })
-    }
-
-    pub(crate) const fn is_over(self) -> bool {
-        self.rows_max == 0 || self.bytes_max == 0
-    }
-}
-
-/// A portion while it is read.
-pub(crate) struct Filling {
-    rows_left: usize,
-    bytes_left: usize,
-}
-
-impl Filling {
-    pub(crate) const fn new(portion: Portion) -> Self {
-        Self { rows_left: portion.rows_max, bytes_left: portion.bytes_max }
-    }
-
-    /// Counts a row, and returns whether it was the last one.
-    pub(crate) const fn add(&mut self, bytes: usize) -> bool {
-        self.rows_left = self.rows_left.saturating_sub(1);
-        self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        self.rows_left == 0 || self.bytes_left == 0
-    }
-}
-
-/// A record in a list.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    pub record: Record,
-    /// When it was forgotten, or ended with its workspace, if it did.
-    pub forgotten_at: Option<Timestamp>,
-    /// The record that took its place, if one did.
-    pub superseded_by: Option<RecordId>,
-}
-
-pub(crate) fn read_seq_and_audience<R: Row>(
-    row: &R,
-    project: ProjectId,
-    id: RecordId,
-) -> Result<(Seq, Audience), StoreError> {
+fn read_seq_and_audience<R: Row>(row: &R, project: ProjectId, id: RecordId) -> Result<(Seq, Audience), StoreError> {
     let cells = Cells::new(row, "record", || format!("{project}/{id}"));
     Ok((Seq(cells.count(0, "seq")?), cells.audience(1, "audience")?))
-}
-
-/// Reads seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash and valid_until.
-pub(crate) fn read_summary<R: Row>(row: &R, project: ProjectId) -> Result<RecordSummary, StoreError> {
-    read_brief_from(row, 0, project)
-}
-
-/// As [`read_summary`], from column `first` on.
-pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<RecordSummary, StoreError> {
-    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let is_given = cells.flag(first + 4, "is_key_given")?;
-    Ok(RecordSummary {
-        id: cells.id(first + 1, "id")?,
-        seq,
-        workspace_no: WorkspaceNo(cells.count(first + 2, "workspace_no")?),
-        audience: cells.audience(first + 3, "audience")?,
-        given_fact_key: is_given.then(|| cells.text(first + 5, "fact_key")).transpose()?,
-        content_hash: cells.content_hash(first + 6, "content_hash")?,
-        source_id: cells.text_opt(first + 7, "source_id")?,
-        source_hash: cells.text_opt(first + 8, "source_hash")?,
-        valid_until: cells.time_opt(first + 9, "valid_until")?,
-    })
 }
 
 /// How many outdated idempotency keys of a project each new one removes: more than are added, so they can't pile up.
@@ -469,11 +432,5 @@ impl EarlierUse {
             was_duplicate: cells.flag(first + 2, "was_duplicate")?,
             answer: cells.text_opt(first + 3, "answer")?,
         })
-    }
-}
-
-impl From<Stored> for Listed {
-    fn from(stored: Stored) -> Self {
-        Self { forgotten_at: stored.gone_at(), record: stored.record, superseded_by: stored.superseded_by }
     }
 }

@@ -3,7 +3,11 @@
 
 use mnemon_core::{RecordId, Seq, WorkspaceNo};
 
-use super::records::{EarlierUse, Insert, Inserted, RecordSummary};
+use super::RecordSummary;
+use super::audit::insert_audit;
+use super::log::changes;
+use super::records::{EarlierUse, Insert, Inserted};
+use crate::statement::{Cell, Statement, statement};
 
 /// What a save depends on, as it is while the project is locked.
 pub(crate) struct Found {
@@ -56,6 +60,20 @@ pub(crate) fn decide(insert: &Insert, found: Found) -> Decision {
     Decision::Write { superseded }
 }
 
+/// Forgets the records that another one replaces, each at a place in the log, from the first one on.
+pub(crate) fn supersede(insert: &Insert, by: RecordId, superseded: &[RecordSummary], first: Seq) -> Vec<Statement> {
+    const UPDATE: &str =
+        "UPDATE record SET forgotten_at = $3, superseded_by = $4 WHERE project_id = $1 AND seq = ANY($2)";
+    let Some(wanted) = &insert.supersede else { return Vec::new() };
+    let (project, at) = (insert.record.project, wanted.audit.at);
+    let seqs: Vec<Seq> = superseded.iter().map(|summary| summary.seq).collect();
+    vec![
+        statement!(UPDATE, project, Cell::list(seqs.iter().copied()), at, by),
+        changes(project, first, "forget", &seqs, at),
+        insert_audit(&wanted.audit_of(by, insert.record.audience), seqs.len() as u64),
+    ]
+}
+
 /// Oldest first, each once, without the record that takes their place.
 fn to_supersede(mut summaries: Vec<RecordSummary>, kept: Option<Seq>) -> Vec<RecordSummary> {
     summaries.sort_unstable_by_key(|summary| summary.seq);
@@ -81,6 +99,7 @@ mod tests {
             fact_key: FactKey { text: "key".to_owned(), is_given: true },
             fact: Fact { content: "a fact".to_owned(), ..Fact::default() },
             is_cautioned: false,
+            key: None,
             created_at: Timestamp::UNIX_EPOCH,
             refreshed_elsewhere_at: None,
             embedding: Vec::new(),

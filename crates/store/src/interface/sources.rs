@@ -2,21 +2,60 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Audience, MemberId, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash, confirms_hash,
-    known_after_save,
+    Audience, KeyId, MemberId, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash,
+    confirms_hash, known_after_save,
 };
 
 use crate::StoreError;
 use crate::rows::{Cells, Row};
+use crate::statement::{Cell, Sql, statement};
+use crate::tenant::Tenant;
+
+/// The columns that [`read_part`] reads.
+macro_rules! part_columns {
+    () => {
+        "SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to, known_at,
+            confirmed_at, confirmed_by
+        FROM source
+        "
+    };
+}
+
+pub(crate) const LIST: &str = concat!(
+    part_columns!(),
+    "WHERE project_id = $1 AND source_id = ANY($2) ORDER BY source_id, workspace_no, audience"
+);
+
+/// How many sources are looked up in a short read.
+const FEW: usize = 100;
+
+/// All parts of a source in one workspace.
+pub(crate) const PARTS: &str =
+    concat!(part_columns!(), "WHERE project_id = $1 AND source_id = $2 AND workspace_no = $3 ORDER BY audience");
 
 /// Reads and records what is known about sources.
 #[async_trait]
-pub trait Sources: Send + Sync {
+pub trait Sources: Sql {
     /// What each audience knows about these sources, in every workspace.
-    async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
+    async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError> {
+        let list = statement!(LIST, project, Cell::list(source_ids.iter().copied()));
+        let rows = match source_ids.len() {
+            0..=FEW => self.select_few(Tenant::project(project), list).await?,
+            _ => self.select(Tenant::project(project), list).await?,
+        };
+        rows.iter().map(|row| read_part(row, project)).collect()
+    }
 
-    /// What each audience knows about every source of a project. The parts of one source of a workspace come together.
-    async fn list_all_sources(&self, project: ProjectId) -> Result<Vec<SourcePart>, StoreError>;
+    /// What each audience knows to be confirmed of every source of a project. Those of one source of a workspace come
+    /// together.
+    async fn list_confirmations(&self, project: ProjectId) -> Result<Vec<Confirmation>, StoreError> {
+        const SELECT: &str = "SELECT source_id, workspace_no, audience, confirmed_seq, confirmed_hash, confirmed_at
+            FROM source
+            WHERE project_id = $1 AND confirmed_hash IS NOT NULL
+            ORDER BY source_id, workspace_no, audience";
+        let rows = self.select(Tenant::project(project), statement!(SELECT, project)).await?;
+        rows.iter().map(|row| read_confirmation(row, project)).collect()
+    }
 
     /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it
     /// counts for each workspace that knows the source or has records from it, and for the default one. Takes a seq and
@@ -45,6 +84,8 @@ pub struct Observation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub by: Option<MemberId>,
+    /// With which key.
+    pub key: Option<KeyId>,
     pub at: Timestamp,
 }
 
@@ -87,6 +128,19 @@ pub struct AdoptedSource {
     pub known: Seen,
     /// The last confirmed hash.
     pub confirmed_hash: Option<String>,
+}
+
+/// The hash of a source that an audience knows to be confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    pub source_id: String,
+    pub workspace_no: WorkspaceNo,
+    /// Who may know it.
+    pub audience: Audience,
+    /// Its position in the log; the latest counts.
+    pub seq: Seq,
+    pub hash: String,
+    pub at: Option<Timestamp>,
 }
 
 /// What one audience knows about one source of a workspace.
@@ -159,6 +213,15 @@ pub(crate) fn kept_hash(parts: &[SourcePart], audience: Audience, hash: &str) ->
 /// Reads the columns that both engines select in this order. A source that is known without a hash is gone.
 pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePart, StoreError> {
     read_part_from(row, 0, project)
+}
+
+fn read_confirmation<R: Row>(row: &R, project: ProjectId) -> Result<Confirmation, StoreError> {
+    let source_id = Cells::new(row, "source", || project.to_string()).text(0, "source_id")?;
+    let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
+    let (workspace_no, seq) = (WorkspaceNo(cells.count(1, "workspace_no")?), Seq(cells.count(3, "confirmed_seq")?));
+    let (audience, hash) = (cells.audience(2, "audience")?, cells.text(4, "confirmed_hash")?);
+    let at = cells.time_opt(5, "confirmed_at")?;
+    Ok(Confirmation { source_id, workspace_no, audience, seq, hash, at })
 }
 
 /// As [`read_part`], from column `first` on.

@@ -9,6 +9,7 @@ use mnemon_core::{
 use crate::StoreError;
 use crate::checksum::Covered;
 use crate::rows::{Cells, Row};
+use crate::statement::{Cell, Transaction, statement};
 
 /// A record, live or not.
 pub(crate) struct Stored {
@@ -19,6 +20,58 @@ pub(crate) struct Stored {
     pub(crate) superseded_by: Option<RecordId>,
     /// When the life of its workspace ended, if it did.
     pub(crate) ended_at: Option<Timestamp>,
+}
+
+/// Whole records, live or not, with the names in them. The people of the project's account must be opened.
+macro_rules! stored_columns {
+    ($which:literal) => {
+        concat!(
+            "
+            SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
+                r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
+                r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at, r.forgotten_at,
+                r.superseded_by,
+                w.name, w.deleted_at, m.name, d.name
+            FROM record r
+            LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            LEFT JOIN project p ON p.id = r.project_id
+            LEFT JOIN member m ON m.account_id = p.account_id AND m.id = r.author_id
+            LEFT JOIN department d ON d.account_id = p.account_id AND d.id = r.department_id
+            WHERE r.project_id = $1 AND ",
+            $which
+        )
+    };
+}
+
+/// Those at some log positions.
+pub(crate) const BY_SEQ: &str = stored_columns!("r.seq = ANY($2)");
+
+/// The one with an id, of a project that was not deleted.
+pub(crate) const BY_ID: &str = stored_columns!("r.id = $2 AND p.deleted_at IS NULL");
+
+/// Reads a row of [`BY_SEQ`] or [`BY_ID`].
+pub(crate) fn read_stored<R: Row>(row: &R, project: ProjectId) -> Result<Stored, StoreError> {
+    Stored::read(row, project, |record, _| {
+        let cells = Cells::new(row, "workspace", || format!("{project}/{}", record.workspace_no.0));
+        Ok(Names {
+            workspace: cells.workspace_name_opt(23, "name")?.ok_or_else(|| cells.broken("no"))?,
+            ended_at: cells.time_opt(24, "deleted_at")?,
+            author: cells.text_opt(25, "name")?,
+            department: cells.text_opt(26, "name")?,
+        })
+    })
+}
+
+/// The records at some log positions, live or not, oldest first.
+pub(crate) async fn load_stored<T: Transaction>(
+    tx: &mut T,
+    project: ProjectId,
+    seqs: &[Seq],
+) -> Result<Vec<Stored>, T::Error> {
+    let rows = tx.run(statement!(BY_SEQ, project, Cell::list(seqs.iter().copied()))).await?;
+    let mut stored = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
+    stored.sort_unstable_by_key(|stored| stored.record.seq);
+    Ok(stored)
 }
 
 /// The names that a record's row only refers to.
@@ -94,6 +147,18 @@ impl Stored {
         }
         record.updated_at = given.created_at;
         let checksum = Covered::of_stored(given.project, &record, self.department).checksum_after(self.checksum);
+        Some(Changed { record, checksum })
+    }
+
+    /// The record with other tags. `None` if it has them already.
+    pub(crate) fn tagged(&self, project: ProjectId, tags: &Tags, at: Timestamp) -> Option<Changed> {
+        if self.record.fact.tags == *tags {
+            return None;
+        }
+        let mut record = self.record.clone();
+        record.fact.tags.clone_from(tags);
+        record.updated_at = at;
+        let checksum = Covered::of_stored(project, &record, self.department).checksum_after(self.checksum);
         Some(Changed { record, checksum })
     }
 

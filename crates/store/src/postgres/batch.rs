@@ -15,17 +15,17 @@ use mnemon_core::{ProjectId, WorkspaceNo};
 use uuid::Uuid;
 
 use super::connect::Pool;
-use super::error::{Again, Fault, no_such_project};
-use super::insert::insert;
+use super::error::{Again, Fault};
+use super::insert::{Concerned, Pending, insert};
 use super::look_over::{Facts, LookedOver, look_over};
 use super::new_rows::NewRows;
 use super::project::Locked;
 use super::save::{Lock, Outcome, Save};
 use super::standing::Standings;
-use super::transaction::{Tenant, Tx, open_people};
+use super::transaction::{Tenant, Tx};
 use super::try_out;
 use crate::interface::saving::{Decision, Found, decide};
-use crate::{Inserted, StoreError};
+use crate::{Basis, Inserted, StoreError};
 
 /// Stores the saves, or none of them and says why. The outcomes are in the order of the saves; `None` for those that
 /// have to be stored again with their project alone.
@@ -85,13 +85,15 @@ impl<'a> Batch<'a, '_> {
         let mut projects: Projects<'a> = projects.into_iter().map(|locked| (locked.id, Project::new(locked))).collect();
         let Decided { mut inserted, mut rows, apart } = self.decide_all(&mut projects, facts);
         let only = projects.values_mut().next().filter(|_| ids.len() == 1);
+        let mut pending = Pending::default();
         if let Some(project) = only.filter(|_| !apart.is_empty()) {
-            let rows = std::mem::take(&mut rows);
-            self.store_apart(&tx, rows, &mut project.locked, apart, &mut inserted).await?;
+            pending.add_rows(std::mem::take(&mut rows));
+            self.store_apart(&tx, &mut pending, &mut project.locked, apart, &mut inserted).await?;
         }
         projects.values().filter(|project| project.is_changed()).for_each(|project| rows.end(&project.locked));
         let standings = self.standings(&inserted);
-        let mut asks = rows.asks();
+        let mut asks = pending.asks();
+        asks.extend(rows.asks());
         asks.extend(standings.ask());
         let mut answers = tx.finish_repeatable(asks).await?;
         let mut found = standings.read(answers.pop().unwrap_or_default());
@@ -132,7 +134,7 @@ impl<'a> Batch<'a, '_> {
         let Some(project) = project else {
             // It does not exist, or somebody else holds its lock.
             let is_absent = self.lock == Lock::Wait;
-            return if is_absent { Step::Done(Err(no_such_project(record.project))) } else { Step::Aside };
+            return if is_absent { Step::Done(Err(StoreError::no_project(record.project))) } else { Step::Aside };
         };
         match facts.itself {
             Some((seq, workspace_no)) if insert.supersede.is_none() => {
@@ -159,25 +161,28 @@ impl<'a> Batch<'a, '_> {
         }
     }
 
-    /// Stores saves that need statements of their own, after the others were written.
+    /// Decides about saves that need statements of their own, after the others.
     async fn store_apart(
         &self,
         tx: &Tx,
-        rows: NewRows<'a>,
+        pending: &mut Pending<'a>,
         project: &mut Locked,
         apart: Vec<(usize, Facts)>,
         inserted: &mut [Option<Result<Inserted, StoreError>>],
     ) -> Result<(), Fault> {
-        let mut is_changed = !rows.is_empty();
-        let mut asks = rows.asks();
-        asks.push(open_people());
-        tx.ask_all(asks).await?;
+        let mut is_changed = false;
         for (nth, facts) in apart {
             let save = self.saves[nth];
-            // What was found before may have been changed by the saves that were stored since.
-            let facts = if is_changed { look_again(tx, save).await? } else { facts };
-            inserted[nth] = Some(Ok(insert(tx, project, save, facts).await?));
-            is_changed = true;
+            is_changed |= !pending.is_empty();
+            // What was found before may have been changed by the saves that were decided since.
+            let facts = if is_changed {
+                tx.ask_all(std::mem::take(pending).asks()).await?;
+                look_again(tx, save).await?
+            } else {
+                facts
+            };
+            let concerned = Concerned::read(tx, save, &facts).await?;
+            inserted[nth] = Some(Ok(insert(project, save, facts, concerned, pending)?));
         }
         Ok(())
     }
@@ -193,10 +198,10 @@ impl<'a> Batch<'a, '_> {
             let record = &save.insert.record;
             match inserted {
                 Inserted::New { workspace_no, .. } => {
-                    standings.add(nth, record.project, *workspace_no, record.fact_key.chosen(), &record.fact);
+                    standings.add(nth, record.project, Basis::of(*workspace_no, &record.fact_key, &record.fact));
                 }
                 Inserted::Duplicate { record: found, .. } => {
-                    standings.add(nth, record.project, found.workspace_no, found.fact_key.chosen(), &found.fact);
+                    standings.add(nth, record.project, Basis::of(found.workspace_no, &found.fact_key, &found.fact));
                 }
                 _ => {}
             }

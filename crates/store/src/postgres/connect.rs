@@ -290,8 +290,8 @@ fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
             return Err(wrong(format!("sslmode must be disable, prefer, require or verify-full, not '{other}'")));
         }
     };
-    // A socket on this machine has its own permissions and needs no certificate.
-    let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+    // A socket on this machine has its own permissions and needs no certificate. Only some systems have such sockets.
+    let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
     config.ssl_mode(if is_local { SslMode::Disable } else { ssl_mode });
     if config.get_application_name().is_none() {
         config.application_name("mnemon");

@@ -134,8 +134,3 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
 pub(super) fn closed() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
-
-/// The answer if a call names a project that does not exist.
-pub(super) fn no_such_project(project: mnemon_core::ProjectId) -> StoreError {
-    StoreError::Failed(format!("no project {project}"))
-}

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_known_and_one_more_starts_anew() {
+    fn one_key_more_than_the_maximum_empties_the_table() {
         let (known, credential) = (KnownKeys::new(true), Arc::new(credential()));
         (0..KNOWN_MAX).for_each(|number| known.note(hash(number), &credential));
         known.note(hash(7), &credential);

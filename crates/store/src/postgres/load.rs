@@ -9,13 +9,14 @@ use mnemon_core::{ProjectId, Record, Seq};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::bodies::read_stored;
 use super::coalesce::{Coalesced, Question};
 use super::connect::Pool;
-use super::error::{Again, Fault};
+use super::error::Fault;
 use super::replicas::{Answer, Replicas, Visit};
 use super::rows::{Cells, integer};
 use super::transaction::{Tenant, Tx, ask};
+use super::twice;
+use crate::interface::stored::read_stored;
 use crate::{AtLeast, StoreError};
 
 /// Records of one project.
@@ -50,12 +51,7 @@ impl Question for Load {
     const CALLERS_MAX: usize = CALLERS_MAX;
 
     async fn ask_all(&self, asked: &[Asked]) -> Vec<Result<Vec<Record>, StoreError>> {
-        let read = match read(&self.pool, asked, false).await {
-            // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
-            Err(Fault { again: Again::Lost, .. }) => read(&self.pool, asked, false).await,
-            read => read,
-        };
-        match read {
+        match twice(|| read(&self.pool, asked, false)).await {
             Ok(read) => asked.iter().map(|asked| read.take(asked, |read| self.pool.damaged.leave_out(read))).collect(),
             Err(fault) => asked.iter().map(|_| Err(fault.error.clone())).collect(),
         }

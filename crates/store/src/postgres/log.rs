@@ -9,11 +9,12 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connect::Pool;
-use super::error::{Again, Fault, no_such_project};
+use super::error::Fault;
 use super::replicas::{Answer, Visit};
 use super::rows::{Cells, integer, read_audiences};
 use super::snapshots;
 use super::transaction::{Tenant, Tx, ask};
+use super::twice;
 use crate::interface::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::{Change, KeptImage, Log, Present, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
@@ -42,10 +43,7 @@ impl Log for PostgresStore {
         rows_max: usize,
     ) -> Result<Tail, StoreError> {
         let place = Piece { project, no: workspace, after, rows_max: rows_max.max(1) };
-        let tail = match load_tail(&self.pool, place, None).await {
-            Err(Fault { again: Again::Lost, .. }) => load_tail(&self.pool, place, None).await,
-            tail => tail,
-        };
+        let tail = twice(|| load_tail(&self.pool, place, None)).await;
         let left_out = || StoreError::Away("PostgreSQL left an answer out".to_owned());
         tail.map_err(|fault| fault.error)?.ok_or_else(left_out)
     }
@@ -229,7 +227,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         return Err(Fault::away("PostgreSQL left an answer out"));
     };
     let end = end.first().map(|row| read_seq(row, project)).transpose()?;
-    let end = end.ok_or_else(|| no_such_project(project))?;
+    let end = end.ok_or_else(|| StoreError::no_project(project))?;
     if let (Some((visit, at_least)), Some(standing)) = (visit, &standing)
         && (!visit.is_of_the_primary(standing) || end < at_least)
     {

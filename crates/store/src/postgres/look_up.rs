@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use super::coalesce::{Coalesced, Question};
 use super::connect::Pool;
-use super::error::{Again, Fault};
 use super::known_keys::KnownKeys;
 use super::rates::read_calls;
 use super::rows::{Cells, read_tree};
 use super::transaction::ask_alone;
+use super::twice;
 use crate::interface::credentials::read_credential;
 use crate::interface::oauth::read_grant;
 use crate::{Calls, CallsElsewhere, Credential, Grant, Presented, StoreError};
@@ -84,19 +84,19 @@ impl LookUp {
                 Asked::Token(hash) => tokens.push(hash),
             }
         }
-        let (again, anew) = tokio::join!(self.look_again(&known), self.look_anew(&keys, &tokens));
-        let (mut found, mut anew) = (again?, anew?);
+        let (again, fresh) = tokio::join!(self.look_again(&known), self.look_up_fresh(&keys, &tokens));
+        let (mut found, mut fresh) = (again?, fresh?);
         let changed = known.iter().map(|(hash, _)| *hash).filter(|hash| !found.contains_key(&Asked::Key(*hash)));
         let changed: Vec<CredentialHash> = changed.collect();
-        anew.extend(self.look_anew(&changed, &[]).await?);
+        fresh.extend(self.look_up_fresh(&changed, &[]).await?);
         // A key that is gone altogether has no row.
-        changed.iter().filter(|hash| !anew.contains_key(&Asked::Key(**hash))).for_each(|hash| self.known.forget(hash));
-        for (asked, (_, presented)) in &anew {
+        changed.iter().filter(|hash| !fresh.contains_key(&Asked::Key(**hash))).for_each(|hash| self.known.forget(hash));
+        for (asked, (_, presented)) in &fresh {
             if let Asked::Key(hash) = asked {
                 self.known.note(*hash, &presented.credential);
             }
         }
-        found.extend(anew);
+        found.extend(fresh);
         Ok(found)
     }
 
@@ -119,7 +119,7 @@ impl LookUp {
         still.collect()
     }
 
-    async fn look_anew(
+    async fn look_up_fresh(
         &self,
         keys: &[CredentialHash],
         tokens: &[CredentialHash],
@@ -136,12 +136,7 @@ impl LookUp {
     }
 
     async fn ask(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
-        let rows = match ask_alone(&self.pool, sql, values).await {
-            // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
-            Err(Fault { again: Again::Lost, .. }) => ask_alone(&self.pool, sql, values).await,
-            rows => rows,
-        };
-        rows.map_err(|fault| fault.error)
+        twice(|| ask_alone(&self.pool, sql, values)).await.map_err(|fault| fault.error)
     }
 }
 

@@ -31,13 +31,13 @@ const STORE: &str = "
         WHERE p.id = g.id)
     INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
         is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash, source_revision,
-        content, embedding, is_cautioned, updated_at, tags, occurred_at)
+        content, embedding, is_cautioned, updated_at, tags, occurred_at, key_id)
     SELECT unnest($7::uuid[]), unnest($8::bigint[]), unnest($9::uuid[]), unnest($10::bigint[]), unnest($11::bytea[]),
         unnest($12::uuid[]), unnest($13::uuid[]), unnest($14::bytea[]), unnest($15::bigint[]),
         unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]), unnest($19::bigint[]),
         unnest($20::text[]), unnest($21::text[]), unnest($22::text[]), unnest($23::text[]), unnest($24::text[]),
         unnest($25::text[]), unnest($26::bytea[]), unnest($27::boolean[]), unnest($28::bigint[]),
-        unnest($29::text[]), unnest($30::text[])";
+        unnest($29::text[]), unnest($30::text[]), unnest($31::uuid[])";
 
 /// Few batches bring a workspace into being.
 const STORE_WORKSPACES: &str = "
@@ -123,6 +123,7 @@ columns!(Records<'a>(record: &'a NewRecord, seq: Seq, no: WorkspaceNo, content_h
     updated_at: i64 = micros(record.updated_at()),
     tags: Option<String> = record.fact.tags.to_lines(),
     occurred_at: Option<&'a str> = record.fact.occurred_at.as_ref().map(Occurred::as_str),
+    api_keys: Option<Uuid> = record.key.map(|key| key.uuid()),
 });
 
 columns!(Workspaces<'a>(record: &'a NewRecord, seq: Seq) {

@@ -7,6 +7,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
+use crate::statement::{Sql, statement};
 use crate::{NodeRow, Nodes, StoreError};
 
 #[async_trait]
@@ -34,8 +35,7 @@ impl Nodes for PostgresStore {
 
     async fn remove_node(&self, id: NodeId) -> Result<(), StoreError> {
         const DELETE: &str = "DELETE FROM node WHERE id = $1";
-        let id = id.uuid();
-        self.write(Tenant::nobody(), DELETE, &[&id]).await.map(|_| ())
+        self.write(Tenant::nobody(), statement!(DELETE, id.uuid())).await.map(|_| ())
     }
 
     async fn list_nodes(&self) -> Result<Vec<NodeRow>, StoreError> {

@@ -1,13 +1,12 @@
 //! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as
 //! the last step before the commit.
 
-use mnemon_core::{AccountId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
-use tokio_postgres::Row;
+use mnemon_core::{ProjectId, Seq};
 
-use super::error::{Fault, no_such_project};
-use super::rows::{Cells, integer, micros};
-use super::transaction::{Ask, Tx, ask};
+use super::rows::{Cells, integer};
+use super::transaction::{Ask, ask};
 use crate::StoreError;
+use crate::rows::Row;
 
 /// Takes the project's lock. `NO KEY UPDATE` leaves room for those who only refer to the project, as a new key does.
 pub(super) const LOCK: &str = "
@@ -22,84 +21,33 @@ pub(super) struct Locked {
     pub(super) id: ProjectId,
     pub(super) seq: u64,
     pub(super) live_records: u64,
+    /// As they were when the row was locked.
+    found: (u64, u64),
     /// What `flush` writes, kept where a statement can borrow it.
     written: (uuid::Uuid, i64, i64),
 }
 
-/// Locks a project; its absence is a fault of the caller, which has it from a credential.
-pub(super) async fn lock(tx: &Tx, id: ProjectId) -> Result<Locked, Fault> {
-    let row = tx.row(LOCK, &[&id.uuid()]).await?;
-    Ok(read(row.as_ref(), id)?.ok_or_else(|| no_such_project(id))?)
-}
-
-/// The active workspace of a name.
-pub(super) async fn find_workspace(
-    tx: &Tx,
-    project: ProjectId,
-    name: &WorkspaceName,
-) -> Result<Option<WorkspaceNo>, Fault> {
-    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
-    let Some(row) = tx.row(SELECT, &[&project.uuid(), &name.as_str()]).await? else { return Ok(None) };
-    let no = Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?;
-    Ok(Some(WorkspaceNo(no)))
-}
-
 /// From the row that [`LOCK`] gave.
-pub(super) fn read(row: Option<&Row>, id: ProjectId) -> Result<Option<Locked>, StoreError> {
+pub(super) fn read<R: Row>(row: Option<&R>, id: ProjectId) -> Result<Option<Locked>, StoreError> {
     let Some(row) = row else { return Ok(None) };
     let cells = Cells::new(row, "project", || id.to_string());
     let (seq, live_records) = (cells.count(0, "seq")?, cells.count(1, "live_records")?);
     Ok(Some(Locked::new(id, seq, live_records)))
 }
 
-/// Keeps new projects, members and departments from coming into an account until the transaction ends.
-pub(super) async fn lock_account(tx: &Tx, account: AccountId) -> Result<(), Fault> {
-    const LOCK: &str = "SELECT 1 FROM account WHERE id = $1 FOR UPDATE";
-    tx.rows(LOCK, &[&account.uuid()]).await?;
-    Ok(())
-}
-
 impl Locked {
     pub(super) fn new(id: ProjectId, seq: u64, live_records: u64) -> Self {
-        Self { id, seq, live_records, written: (id.uuid(), 0, 0) }
+        Self { id, seq, live_records, found: (seq, live_records), written: (id.uuid(), 0, 0) }
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        (self.seq, self.live_records) != self.found
     }
 
     /// Takes the next place of the log.
     pub(super) fn take_seq(&mut self) -> Seq {
         self.seq += 1;
         Seq(self.seq)
-    }
-
-    /// Takes the next place of the log for something that happened to a record or to its whole workspace.
-    pub(super) async fn insert_change(
-        &mut self,
-        tx: &Tx,
-        no: WorkspaceNo,
-        kind: &str,
-        record: Option<Seq>,
-        at: Timestamp,
-    ) -> Result<Seq, Fault> {
-        self.insert_changes(tx, &[(no, record)], kind, at).await?;
-        Ok(Seq(self.seq))
-    }
-
-    /// As [`Self::insert_change`], for many at once.
-    pub(super) async fn insert_changes(
-        &mut self,
-        tx: &Tx,
-        touched: &[(WorkspaceNo, Option<Seq>)],
-        kind: &str,
-        at: Timestamp,
-    ) -> Result<(), Fault> {
-        const INSERT: &str = "
-            INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
-            SELECT $1, g.seq, g.workspace_no, $5, g.record_seq, $6
-            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS g (seq, workspace_no, record_seq)";
-        let seqs: Vec<i64> = touched.iter().map(|_| integer(self.take_seq().0)).collect();
-        let workspaces: Vec<i64> = touched.iter().map(|(no, _)| integer(no.0)).collect();
-        let records: Vec<Option<i64>> = touched.iter().map(|(_, record)| record.map(|seq| integer(seq.0))).collect();
-        tx.rows(INSERT, &[&self.id.uuid(), &seqs, &workspaces, &records, &kind, &micros(at)]).await?;
-        Ok(())
     }
 
     /// Writes seq and count: goes out with the commit.

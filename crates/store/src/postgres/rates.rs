@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
+use crate::statement::{Sql, statement};
 use crate::{CallWindow, Calls, Rates, StoreError};
 
 /// Rows that were not written for this long mean nothing any more.
@@ -51,7 +52,7 @@ impl PostgresStore {
         const DELETE: &str = "
             DELETE FROM call_window
             WHERE updated_at < (SELECT MAX(w.updated_at) - 3600000000 FROM call_window w)";
-        self.write(Tenant::for_upkeep(), DELETE, &[]).await.map(|_| ())
+        self.write(Tenant::for_upkeep(), statement!(DELETE)).await.map(|_| ())
     }
 }
 

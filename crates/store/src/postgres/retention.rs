@@ -3,24 +3,20 @@
 //! PostgreSQL keeps the bytes of a deleted row until vacuum frees their space, and in its log until that is recycled;
 //! rewriting the tables removes the former at once.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, RecordId, Timestamp, WorkspaceNo};
+use mnemon_core::{ProjectId, RecordId, Seq, Timestamp};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::audit::insert_audit;
 use super::connect::{Pool, connect_as_owner};
 use super::error::Fault;
-use super::project::{self, Locked};
-use super::rows::{Cells, integer, micros};
-use super::snapshots;
-use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::encoding::AudienceBytes;
-use crate::interface::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
+use super::rows::micros;
+use super::statement::Act;
+use super::transaction::{Tenant, Tx, ask};
+use crate::interface::retention;
 use crate::{AuditEntry, Retention, StoreError};
 
 /// How many projects are checked in one round trip.
@@ -32,45 +28,39 @@ const OLDER_VIEWS_PAUSE: Duration = Duration::from_millis(20);
 #[async_trait]
 impl Retention for PostgresStore {
     async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError> {
-        self.attempt(|| purge(&self.pool, project, id, &audit)).await
+        self.attempt(|| async {
+            let mut act = Act::begin(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let is_purged = retention::purge(&mut act, project, id, &audit).await?;
+            act.end(is_purged).await
+        })
+        .await
     }
 
-    /// Project by project. Maintenance is the only act that belongs to no tenant: it sees which projects exist, and
-    /// selects each in turn.
-    async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
+    /// Maintenance is the only act that belongs to no tenant: it sees which projects exist, and selects each in turn.
+    async fn list_doomed(&self, before: Timestamp) -> Result<Vec<ProjectId>, StoreError> {
         const PROJECTS: &str = "SELECT id FROM project ORDER BY id";
         let rows = self.ask(Tenant::for_upkeep(), PROJECTS, &[]).await?;
         let projects: Vec<ProjectId> = rows.iter().map(|row| ProjectId::new(row.get(0))).collect();
-        let mut left = rows_max.max(1) as u64;
-        let mut purged = 0;
+        let mut doomed = Vec::new();
         for some in projects.chunks(PROJECTS_AT_ONCE) {
-            let doomed = self.attempt(|| list_doomed(&self.pool, some, before)).await?;
-            for project in doomed {
-                let count = self.attempt(|| purge_project(&self.pool, project, before, left)).await?;
-                purged += count;
-                left -= count;
-                if left == 0 {
-                    return Ok(purged);
-                }
-            }
+            doomed.extend(self.attempt(|| list_doomed(&self.pool, some, before)).await?);
         }
-        Ok(purged)
+        Ok(doomed)
     }
 
-    async fn purge_beyond(&self, project: ProjectId, keep: u64, now: Timestamp) -> Result<PurgedBeyond, StoreError> {
-        let mut purged = 0;
-        loop {
-            let kept = self.attempt(|| count_ended(&self.pool, project)).await?;
-            if kept <= keep {
-                return Ok(PurgedBeyond { purged, kept });
-            }
-            let rows_max = (kept - keep).min(PURGE_AT_ONCE);
-            let count = self.attempt(|| purge_oldest(&self.pool, project, now, rows_max)).await?;
-            purged += count;
-            if count == 0 {
-                return Ok(PurgedBeyond { purged, kept });
-            }
-        }
+    async fn purge_ended(
+        &self,
+        project: ProjectId,
+        seqs: Vec<Seq>,
+        before: Timestamp,
+        is_rest: bool,
+    ) -> Result<u64, StoreError> {
+        self.attempt(|| async {
+            let mut act = Act::begin(&self.pool, Tenant::project(project)).await?;
+            let count = retention::purge_ended(&mut act, project, &seqs, before, is_rest).await?;
+            act.end(count).await
+        })
+        .await
     }
 
     /// Rewrites the tables that hold memory, one after the other. Calls that need one meanwhile get `storage is
@@ -84,6 +74,7 @@ impl Retention for PostgresStore {
             "record",
             "change",
             "source",
+            "source_look",
             "idempotency",
             "snapshot",
             "workspace",
@@ -99,28 +90,6 @@ impl Retention for PostgresStore {
         client.batch_execute("VACUUM (FULL) pg_catalog.pg_statistic").await.map_err(failed)?;
         Ok(())
     }
-}
-
-/// Removes one record, live or not.
-async fn purge(pool: &Arc<Pool>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, Fault> {
-    const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
-    const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
-    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
-    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-    let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
-    let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
-    let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
-    let deletes =
-        vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(snapshots::DELETE, &[&uuid, &no])];
-    tx.ask_all(deletes).await?;
-    remove_sources(&tx, project).await?;
-    locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
-    if place.is_alive {
-        locked.live_records = locked.live_records.saturating_sub(1);
-    }
-    insert_audit(&tx, audit, 1).await?;
-    tx.finish(vec![locked.flush()]).await?;
-    Ok(true)
 }
 
 /// The projects that have something to remove.
@@ -150,87 +119,6 @@ async fn list_doomed(pool: &Arc<Pool>, projects: &[ProjectId], before: Timestamp
     Ok(projects.iter().zip(answers.chunks_exact(2)).filter_map(is_doomed).collect())
 }
 
-async fn purge_project(pool: &Arc<Pool>, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-    // Deleted projects too: no other act writes into those.
-    const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
-    let tx = Tx::write(pool, Tenant::project(id)).await?;
-    let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
-    let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
-    let is_over = row.is_some_and(|row| row.get::<_, Option<bool>>(2) == Some(true));
-    let (count, touched) = remove_records(&tx, id, before, rows_max).await?;
-    for no in &touched {
-        note_purge(&tx, &mut locked, *no, before).await?;
-    }
-    if !touched.is_empty() {
-        remove_keys(&tx, id, before).await?;
-        remove_sources(&tx, id).await?;
-    }
-    if count < rows_max {
-        remove_workspaces(&tx, id, before).await?;
-        if is_over {
-            remove_leftovers(&tx, id).await?;
-        }
-    }
-    tx.finish(vec![locked.flush()]).await?;
-    Ok(count)
-}
-
-/// How many records of a project have ended.
-async fn count_ended(pool: &Arc<Pool>, project: ProjectId) -> Result<u64, Fault> {
-    const COUNT: &str = "
-        SELECT (
-            SELECT count(*)
-            FROM record r
-            WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL) + (
-            SELECT count(*)
-            FROM workspace w
-            JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.forgotten_at IS NULL
-            WHERE w.project_id = $1 AND w.deleted_at IS NOT NULL)";
-    let tx = Tx::read(pool, Tenant::project(project)).await?;
-    let answers = tx.finish(vec![ask(COUNT, &[&project.uuid()])]).await?;
-    let count = answers.first().and_then(|rows| rows.first()).map_or(0, |row| row.get::<_, i64>(0));
-    Ok(count.unsigned_abs())
-}
-
-/// Purges records of a project that have ended, the oldest first.
-async fn purge_oldest(pool: &Arc<Pool>, id: ProjectId, now: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-    const OLDEST: &str = "
-        DELETE FROM record
-        WHERE project_id = $1 AND seq IN (
-            SELECT ended.seq
-            FROM (
-                SELECT r.seq, r.forgotten_at AS at
-                FROM record r
-                WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL
-                UNION ALL
-                SELECT r.seq, w.deleted_at
-                FROM workspace w
-                JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.forgotten_at IS NULL
-                WHERE w.project_id = $1 AND w.deleted_at IS NOT NULL) ended
-            ORDER BY ended.at, ended.seq
-            LIMIT $2)
-        RETURNING workspace_no";
-    // What ended in this very moment has ended.
-    let before = now + jiff::SignedDuration::from_micros(1);
-    let tx = Tx::write(pool, Tenant::project(id)).await?;
-    let row = tx.row(project::LOCK, &[&id.uuid()]).await?;
-    let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
-    let rows = tx.rows(OLDEST, &[&id.uuid(), &integer(rows_max)]).await?;
-    for no in touched_by(&rows, id)? {
-        note_purge(&tx, &mut locked, no, before).await?;
-    }
-    remove_keys(&tx, id, before).await?;
-    remove_sources(&tx, id).await?;
-    tx.finish(vec![locked.flush()]).await?;
-    Ok(rows.len() as u64)
-}
-
-/// The workspaces of deleted records.
-fn touched_by(rows: &[Row], project: ProjectId) -> Result<BTreeSet<WorkspaceNo>, StoreError> {
-    let read = |row| Ok(WorkspaceNo(Cells::new(row, "record", || project.to_string()).count(0, "workspace_no")?));
-    rows.iter().map(read).collect()
-}
-
 /// Waits until no transaction sees this database as it was before now, and none that is still running could make a new
 /// one see it. Rewriting a table keeps deleted rows for as long as they might still be seen.
 async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
@@ -253,126 +141,5 @@ async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), Stor
         }
         tokio::time::sleep(OLDER_VIEWS_PAUSE).await;
     }
-    Ok(())
-}
-
-async fn find_place(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Place>, Fault> {
-    const SELECT: &str = "
-        SELECT r.seq, r.workspace_no, r.forgotten_at IS NULL AND w.deleted_at IS NULL
-        FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND r.id = $2";
-    let row = tx.row(SELECT, &[&project.uuid(), &id.uuid()]).await?;
-    Ok(row.map(|row| Place::read(&row, project, id)).transpose()?)
-}
-
-/// Removes at most this many of the ended records, and returns their workspaces.
-async fn remove_records(
-    tx: &Tx,
-    project: ProjectId,
-    before: Timestamp,
-    rows_max: u64,
-) -> Result<(u64, BTreeSet<WorkspaceNo>), Fault> {
-    const DELETE: &str = "
-        DELETE FROM record
-        WHERE project_id = $1 AND seq IN (
-            SELECT r.seq
-            FROM record r
-            WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL AND r.forgotten_at < $2
-            UNION
-            SELECT r.seq
-            FROM workspace w
-            JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no
-            WHERE w.project_id = $1 AND w.deleted_at < $2
-            LIMIT $3)
-        RETURNING workspace_no";
-    let rows = tx.rows(DELETE, &[&project.uuid(), &micros(before), &integer(rows_max)]).await?;
-    Ok((rows.len() as u64, touched_by(&rows, project)?))
-}
-
-/// Drops the snapshot of a workspace and records that one taken earlier must not be stored later. The records
-/// themselves need no log position: every index learned that they are gone when they were forgotten. There is no clock
-/// here, so the row contains the bound instead of the time.
-async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
-    const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
-    let (id, number) = (project.id.uuid(), integer(no.0));
-    let answers = tx.ask_all(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
-    if answers.last().is_some_and(|rows| !rows.is_empty()) {
-        project.insert_change(tx, no, "purge", None, before).await?;
-    }
-    Ok(())
-}
-
-/// Removes idempotency keys that led to a purged record. They were used before their record was forgotten.
-async fn remove_keys(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(), Fault> {
-    const DELETE: &str = "
-        DELETE FROM idempotency i
-        WHERE i.project_id = $1 AND i.created_at < $2 AND NOT EXISTS (
-            SELECT 1
-            FROM record r
-            WHERE r.project_id = $1 AND r.seq = i.record_seq)";
-    tx.rows(DELETE, &[&project.uuid(), &micros(before)]).await?;
-    Ok(())
-}
-
-/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's
-/// source must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
-async fn remove_sources(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
-    const DELETE: &str = "
-        DELETE FROM source s
-        WHERE s.project_id = $1 AND s.audience <> $2
-            AND NOT EXISTS (
-                SELECT 1
-                FROM record r
-                WHERE r.project_id = $1 AND r.source_id IS NOT NULL AND r.forgotten_at IS NULL
-                    AND r.source_id = s.source_id AND r.workspace_no = s.workspace_no AND r.audience = s.audience)
-            AND NOT EXISTS (
-                SELECT 1
-                FROM record r
-                WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL
-                    AND r.source_id = s.source_id AND r.workspace_no = s.workspace_no AND r.audience = s.audience)";
-    let shared = AudienceBytes::of(Audience::Shared);
-    tx.rows(DELETE, &[&project.uuid(), &shared.as_slice()]).await?;
-    Ok(())
-}
-
-/// Removes what is left of the ended workspaces that have no records.
-async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(), Fault> {
-    const EMPTY: &str = "
-        SELECT w.no
-        FROM workspace w
-        WHERE w.project_id = $1 AND w.deleted_at < $2 AND NOT EXISTS (
-            SELECT 1
-            FROM record r
-            WHERE r.project_id = $1 AND r.workspace_no = w.no)";
-    const DELETES: [&str; 5] = [
-        "DELETE FROM source WHERE project_id = $1 AND workspace_no = ANY($2)",
-        "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = ANY($2)",
-        "DELETE FROM change WHERE project_id = $1 AND workspace_no = ANY($2)",
-        "DELETE FROM workspace_audience WHERE project_id = $1 AND workspace_no = ANY($2)",
-        "DELETE FROM workspace WHERE project_id = $1 AND no = ANY($2)",
-    ];
-    let rows = tx.rows(EMPTY, &[&project.uuid(), &micros(before)]).await?;
-    let numbers: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-    if numbers.is_empty() {
-        return Ok(());
-    }
-    let id = project.uuid();
-    let deletes: Vec<Ask<'_>> = DELETES.iter().map(|delete| ask(delete, &[&id, &numbers])).collect();
-    tx.ask_all(deletes).await?;
-    Ok(())
-}
-
-/// Removes what a deleted project had besides records. Its figures and its audit log stay.
-async fn remove_leftovers(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
-    const DELETES: [&str; 5] = [
-        "DELETE FROM source WHERE project_id = $1",
-        "DELETE FROM idempotency WHERE project_id = $1",
-        "DELETE FROM guard_release WHERE project_id = $1",
-        "DELETE FROM session_part WHERE project_id = $1",
-        "DELETE FROM session WHERE project_id = $1",
-    ];
-    let id = project.uuid();
-    tx.ask_all(DELETES.iter().map(|delete| ask(delete, &[&id])).collect()).await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! How PostgreSQL's cells are read. `crate::rows` decides what is made of them, for both engines.
 
-use mnemon_core::{Audience, DepartmentId, DepartmentTree, ProjectId, Seq, WorkspaceNo};
+use mnemon_core::{Audience, DepartmentId, DepartmentTree, ProjectId, WorkspaceNo};
 use tokio_postgres::types::{FromSql, Type};
 use uuid::Uuid;
 
@@ -65,9 +65,4 @@ pub(super) fn read_audiences(
         || StoreError::Broken { table: "workspace_audience", column: "audience", row: format!("{project}/{}", no.0) };
     let audiences: Vec<&[u8]> = row.try_get(at).map_err(|_| broken())?;
     audiences.into_iter().map(|bytes| Audience::from_bytes(bytes).ok_or_else(broken)).collect()
-}
-
-/// Log positions as one value.
-pub(super) fn places(seqs: &[Seq]) -> Vec<i64> {
-    seqs.iter().map(|seq| integer(seq.0)).collect()
 }

@@ -20,8 +20,6 @@ pub(super) const SELECT: &str = "
     WHERE project_id = $1 AND workspace_no = $2
     ORDER BY seq DESC
     LIMIT 1";
-/// Removes all snapshots of a workspace, for a purge that holds the project's lock.
-pub(super) const DELETE: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2";
 
 /// Stores a snapshot of an active workspace unless there is a newer one.
 pub(super) async fn save(

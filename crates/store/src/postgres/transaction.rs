@@ -15,91 +15,18 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, ProjectId, to_hex};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
-use uuid::Uuid;
 
 use super::connect::Pool;
 use super::error::{Again, Fault};
+pub(super) use crate::tenant::Tenant;
 
 /// How long one round trip may take, including the network, before its connection is given up. The server's own limits
 /// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
 const ROUND_TRIP_MAX: Duration = Duration::from_secs(40);
 
-/// Whose rows a transaction may touch. None by default.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tenant {
-    project: String,
-    account: String,
-    credential: String,
-    key: String,
-    /// Several projects, in hexadecimal.
-    projects: String,
-    pass: &'static str,
-    /// Whether the account of the project is opened too, by the project's own row.
-    has_people: bool,
-}
-
 impl Tenant {
-    /// One project's memory.
-    pub(super) fn project(id: ProjectId) -> Self {
-        Self { project: id.to_string(), ..Self::default() }
-    }
-
-    /// One project's memory, and the people of its account.
-    pub(super) fn project_and_people(id: ProjectId) -> Self {
-        Self { has_people: true, ..Self::project(id) }
-    }
-
-    /// The memory of several projects, for saves that are stored together and searches that read together. Of one
-    /// project everything is open that [`Self::project`] opens.
-    pub(super) fn projects(projects: &[Uuid]) -> Self {
-        let ids: Vec<u8> = projects.iter().flat_map(|id| *id.as_bytes()).collect();
-        let project = if let [id] = projects { id.to_string() } else { String::new() };
-        Self { projects: to_hex(&ids), project, ..Self::default() }
-    }
-
-    /// One account: its people, its projects, its keys and its audit log, and no memory.
-    pub(super) fn account(id: AccountId) -> Self {
-        Self { account: id.to_string(), ..Self::default() }
-    }
-
-    /// An account that may be the first: it also sees whether there are others.
-    pub(super) fn new_account(id: AccountId) -> Self {
-        Self { pass: "upkeep", ..Self::account(id) }
-    }
-
-    /// One project's memory, for an act that the account's audit log records.
-    pub(super) fn project_of(project: ProjectId, account: AccountId) -> Self {
-        Self { project: project.to_string(), account: account.to_string(), ..Self::default() }
-    }
-
-    /// One key, by its secret.
-    pub(super) fn credential(hash: &CredentialHash) -> Self {
-        Self { credential: to_hex(hash.as_bytes()), ..Self::default() }
-    }
-
-    /// One key, by its id.
-    pub(super) fn key(id: KeyId) -> Self {
-        Self { key: id.to_string(), ..Self::default() }
-    }
-
-    /// One connection, by its id.
-    pub(super) fn connection(id: ConnectionId) -> Self {
-        Self { key: id.to_string(), ..Self::default() }
-    }
-
-    /// What belongs to no tenant: the operator token, the heartbeat.
-    pub(super) fn nobody() -> Self {
-        Self::default()
-    }
-
-    /// The lists of all accounts and projects, for maintenance and the operator. It opens no memory.
-    pub(super) fn for_upkeep() -> Self {
-        Self { pass: "upkeep", ..Self::default() }
-    }
-
     /// Switches a transaction to another tenant.
     pub(super) fn turn(&self) -> Ask<'_> {
         const TURN: &str = "
@@ -129,7 +56,7 @@ pub(super) fn open_people() -> Ask<'static> {
     ask(OPEN_PEOPLE, &[])
 }
 
-/// A transaction. Without [`Tx::commit`] or [`Tx::finish`] it is rolled back in the background.
+/// A transaction. Without [`Tx::finish`] it is rolled back in the background.
 pub(super) struct Tx {
     client: Option<Object>,
     pool: Arc<Pool>,
@@ -184,18 +111,9 @@ impl Tx {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
-    /// How many rows a statement with `RETURNING` affected.
-    pub(super) async fn count(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<u64, Fault> {
-        Ok(self.rows(sql, values).await?.len() as u64)
-    }
-
     /// Many statements, sent together and run one after the other. The first failure is the answer.
     pub(super) async fn ask_all(&self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         self.send(asks, None).await
-    }
-
-    pub(super) async fn commit(self) -> Result<(), Fault> {
-        self.finish(Vec::new()).await.map(|_| ())
     }
 
     /// The last statements and the commit, sent together. If one of them fails, nothing is stored.

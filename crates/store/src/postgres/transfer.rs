@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::connect::{PostgresConfig, connect_as_owner};
 use super::error::Fault;
 use super::migrate::migrate;
+use super::statement::read_values;
 use crate::StoreError;
 use crate::transfer::{Cell, Dialect, LEFT_BEHIND, NOTES_TABLE, Note, Order, Row, Side, Table, Tenant, unfinished};
 
@@ -81,12 +82,10 @@ impl PostgresSide {
             kinds.extend(table.key.iter().map(|&at| types[at].clone()));
         }
         let sql = DIALECT.select(table, tenant, after.is_some(), order, rows_max);
-        let values =
-            values.iter().zip(&kinds).map(|(cell, kind)| parameter(cell, kind)).collect::<Result<Vec<_>, _>>()?;
-        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
         let statement = self.client.prepare_typed(&sql, &kinds).await?;
         let rows = self.client.query(&statement, &values).await?;
-        rows.iter().map(read_row).collect()
+        rows.iter().map(read_values).collect()
     }
 
     async fn store(&mut self, table: &Table, tenant: Tenant, rows: &[Row], note: Note) -> Result<(), Fault> {
@@ -100,9 +99,7 @@ impl PostgresSide {
         for rows in rows.chunks(VALUES_MAX / types.len().max(1)) {
             let kinds: Vec<Type> = types.iter().cloned().cycle().take(rows.len() * types.len()).collect();
             let statement = step.prepare_typed(&DIALECT.insert(table, rows.len()), &kinds).await?;
-            let cells = rows.iter().flatten().zip(types.iter().cycle());
-            let values = cells.map(|(cell, kind)| parameter(cell, kind)).collect::<Result<Vec<_>, _>>()?;
-            let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+            let values: Vec<&(dyn ToSql + Sync)> = rows.iter().flatten().map(|value| value as _).collect();
             step.execute(&statement, &values).await?;
         }
         let count = i64::try_from(note.rows).unwrap_or(i64::MAX);
@@ -257,55 +254,4 @@ fn refused(error: tokio_postgres::Error) -> StoreError {
 
 fn unknown(table: &str, column: &str) -> StoreError {
     StoreError::Failed(format!("column {column} of table {table} has a type that can't be moved"))
-}
-
-type Parameter = Box<dyn ToSql + Sync + Send>;
-
-fn parameter(cell: &Cell, kind: &Type) -> Result<Parameter, StoreError> {
-    let misfit = || StoreError::Failed(format!("a value does not fit its column of type {kind}: {}", describe(cell)));
-    Ok(match (kind, cell) {
-        (&Type::UUID, Cell::Null) => Box::new(None::<Uuid>),
-        (&Type::UUID, Cell::Bytes(bytes)) => Box::new(Uuid::from_slice(bytes).map_err(|_| misfit())?),
-        (&Type::INT8, Cell::Null) => Box::new(None::<i64>),
-        (&Type::INT8, Cell::Integer(number)) => Box::new(*number),
-        (&Type::INT4, Cell::Null) => Box::new(None::<i32>),
-        (&Type::INT4, Cell::Integer(number)) => Box::new(i32::try_from(*number).map_err(|_| misfit())?),
-        (&Type::BOOL, Cell::Null) => Box::new(None::<bool>),
-        (&Type::BOOL, Cell::Integer(number @ (0 | 1))) => Box::new(*number == 1),
-        (&Type::FLOAT8, Cell::Null) => Box::new(None::<f64>),
-        (&Type::FLOAT8, Cell::Real(number)) => Box::new(*number),
-        (&Type::TEXT, Cell::Null) => Box::new(None::<String>),
-        (&Type::TEXT, Cell::Text(text)) => Box::new(text.clone()),
-        (&Type::BYTEA, Cell::Null) => Box::new(None::<Vec<u8>>),
-        (&Type::BYTEA, Cell::Bytes(bytes)) => Box::new(bytes.clone()),
-        _ => return Err(misfit()),
-    })
-}
-
-/// The kind of a value; never the value, which may be somebody's memory.
-fn describe(cell: &Cell) -> &'static str {
-    match cell {
-        Cell::Null => "nothing",
-        Cell::Integer(_) => "a whole number",
-        Cell::Real(_) => "a number",
-        Cell::Text(_) => "a text",
-        Cell::Bytes(_) => "bytes",
-    }
-}
-
-fn read_row(row: &tokio_postgres::Row) -> Result<Row, Fault> {
-    let cells = row.columns().iter().enumerate().map(|(at, column)| {
-        Ok(match *column.type_() {
-            Type::UUID => row.try_get::<_, Option<Uuid>>(at)?.map(|id| Cell::Bytes(id.into_bytes().to_vec())),
-            Type::INT8 => row.try_get::<_, Option<i64>>(at)?.map(Cell::Integer),
-            Type::INT4 => row.try_get::<_, Option<i32>>(at)?.map(|number| Cell::Integer(i64::from(number))),
-            Type::BOOL => row.try_get::<_, Option<bool>>(at)?.map(|flag| Cell::Integer(i64::from(flag))),
-            Type::FLOAT8 => row.try_get::<_, Option<f64>>(at)?.map(Cell::Real),
-            Type::TEXT => row.try_get::<_, Option<String>>(at)?.map(Cell::Text),
-            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at)?.map(Cell::Bytes),
-            _ => return Err(Fault::from(unknown("?", column.name()))),
-        }
-        .unwrap_or(Cell::Null))
-    });
-    cells.collect()
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mnemon_core::ProjectId;
@@ -49,6 +49,8 @@ pub(super) struct Writer {
     task: Mutex<Option<JoinHandle<()>>>,
     commits: Arc<CommitCounter>,
     waiting: Arc<AtomicUsize>,
+    /// Whether the last save found no room.
+    is_full: AtomicBool,
 }
 
 impl Writer {
@@ -68,7 +70,13 @@ impl Writer {
             commit_delay: CommitDelay::default(),
         };
         let task = tokio::spawn(desk.serve(arriving));
-        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits, waiting }
+        Self {
+            queue: Mutex::new(Some(queue)),
+            task: Mutex::new(Some(task)),
+            commits,
+            waiting,
+            is_full: AtomicBool::default(),
+        }
     }
 
     pub(super) fn commits(&self) -> CommitSizes {
@@ -95,7 +103,20 @@ impl Writer {
         // The task ends when all senders are gone.
         drop(queue);
         let unanswered = || StoreError::Failed("the batch of a save has ended without an answer".to_owned());
-        answer.await.map_err(|_| unanswered())?
+        let outcome = answer.await.map_err(|_| unanswered())?;
+        if matches!(outcome, Ok(_) | Err(StoreError::Full)) {
+            self.is_full.store(outcome.is_err(), Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// There is room again, though nobody saves.
+    pub(super) fn note_room(&self) {
+        self.is_full.store(false, Ordering::Relaxed);
     }
 
     /// Ends as a task that panicked does.

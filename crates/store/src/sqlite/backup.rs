@@ -27,7 +27,7 @@ use self::proof::check_records;
 use self::schema::make_ours;
 use self::scratch::{Scratch, check_room, is_free};
 use self::seal::Seal;
-use super::files::{DATABASE, private_directory};
+use super::files::DATABASE;
 use crate::StoreError;
 
 /// How many pages are copied between two reports of progress: 4 MiB.
@@ -118,7 +118,7 @@ pub fn restore(from: &Path, dir: &Path, trust: Trust) -> Result<Copied, BackupEr
         return Err(BackupError::Refused(text));
     }
     let was_there = dir.exists();
-    private_directory(dir).map_err(|error| failed("can't make", dir, &error))?;
+    mnemon_platform::files::make_folder(dir).map_err(|error| failed("can't make", dir, &error))?;
     let restored = bring_back(from, &source, seal.filter(|_| !trust.unsealed), dir, trust);
     if restored.is_err() && !was_there {
         // Only an empty directory can be removed this way.

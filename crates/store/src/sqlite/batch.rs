@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet};
 use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::error::no_such_project;
 use super::memory::Memory;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::StoreError;
@@ -48,12 +47,12 @@ impl Tx<'_> {
     /// The project; its absence is a fault of the caller, which has it from a credential.
     pub(super) fn project(&mut self, id: ProjectId) -> Result<&mut ProjectState, StoreError> {
         if !self.projects.known.contains_key(&id) {
-            let state = load_project(self.conn, id)?.ok_or_else(|| no_such_project(id))?;
+            let state = load_project(self.conn, id)?.ok_or_else(|| StoreError::no_project(id))?;
             self.projects.known.insert(id, state);
             self.projects.entries += 1;
         }
         let known = self.projects.known.get_mut(&id).filter(|project| !project.is_deleted);
-        known.ok_or_else(|| no_such_project(id))
+        known.ok_or_else(|| StoreError::no_project(id))
     }
 
     /// Takes the next position of the project's log.
@@ -107,12 +106,6 @@ impl Tx<'_> {
         self.know_workspace(project, name, no)
     }
 
-    /// Drops a workspace that was deleted.
-    pub(super) fn drop_workspace(&mut self, project: ProjectId, name: &WorkspaceName) -> Result<(), StoreError> {
-        self.project(project)?.workspaces.remove(name);
-        Ok(())
-    }
-
     /// Makes sure that an author still exists: a call admitted before its member left must save nothing afterwards.
     pub(super) fn check_author(&mut self, project: ProjectId, author: MemberId) -> Result<(), StoreError> {
         const SELECT: &str = "
@@ -129,13 +122,6 @@ impl Tx<'_> {
         self.project(project)?.authors.insert(author);
         self.projects.entries += 1;
         Ok(())
-    }
-
-    /// Drops an author who left.
-    pub(super) fn drop_author(&mut self, author: MemberId) {
-        for project in self.projects.known.values_mut() {
-            project.authors.remove(&author);
-        }
     }
 
     /// Records that something was saved for this audience in the workspace.
@@ -159,28 +145,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Drops an audience for which nothing is saved any more.
-    pub(super) fn drop_audience(
-        &mut self,
-        project: ProjectId,
-        no: WorkspaceNo,
-        audience: Audience,
-    ) -> Result<(), StoreError> {
-        const DELETE: &str =
-            "DELETE FROM workspace_audience WHERE project_id = ?1 AND workspace_no = ?2 AND audience = ?3";
-        let bytes = AudienceBytes::of(audience);
-        self.conn.prepare_cached(DELETE)?.execute((project.to_bytes(), integer(no.0), bytes.as_slice()))?;
-        self.project(project)?.audiences.remove(&(no, audience));
-        Ok(())
-    }
-
-    /// Deletes a project: later acts find none. Returns how many live records it had.
-    pub(super) fn end_project(&mut self, id: ProjectId) -> Result<u64, StoreError> {
-        let project = self.project(id)?;
-        project.is_deleted = true;
-        Ok(std::mem::take(&mut project.live_records))
-    }
-
     /// Says that this act purged something, so that the WAL must not keep it either.
     pub(super) fn touch_purged(&mut self) {
         self.projects.has_purged = true;
@@ -199,6 +163,16 @@ impl Tx<'_> {
 }
 
 impl Projects {
+    /// Drops what is kept of a project beside its row: later acts read it again. In a deleted one they find nothing.
+    pub(super) fn renew(&mut self, id: ProjectId, is_deleted: bool) {
+        if let Some(project) = self.known.get_mut(&id) {
+            project.is_deleted = is_deleted;
+            project.workspaces.clear();
+            project.audiences.clear();
+            project.authors.clear();
+        }
+    }
+
     /// Writes the changes, as the last step before the commit.
     pub(super) fn flush(&self, conn: &Connection) -> Result<(), StoreError> {
         const UPDATE: &str = "UPDATE project SET seq = ?2, live_records = ?3 WHERE id = ?1";

@@ -1,8 +1,6 @@
 //! Reads whole records, with the names of the people and places in them.
 
-use mnemon_core::{
-    AccountId, DepartmentId, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
-};
+use mnemon_core::{AccountId, DepartmentId, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{Cells, integer};
@@ -103,13 +101,4 @@ impl<'c> Bodies<'c> {
             self.conn.prepare_cached(SELECT)?.query_row([self.project.to_bytes()], |row| row.get(0))?;
         Ok(*self.account.insert(AccountId::from_bytes(bytes)))
     }
-}
-
-/// The log position of the record with this id.
-pub(super) fn find_seq(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Seq>, StoreError> {
-    const SELECT: &str = "SELECT seq FROM record WHERE project_id = ?1 AND id = ?2";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Seq(Cells::new(row, "record", || id.to_string()).count(0, "seq")?)))
 }

@@ -3,19 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{
-    AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, ProjectId, Seq, Timestamp, WorkspaceName,
-};
-use rusqlite::{Connection, params};
+use mnemon_core::{AccountId, CredentialHash, DepartmentId, DepartmentTree, Seq};
+use rusqlite::Connection;
 
 use super::SqliteStore;
-use super::audit::{insert_audit, note_if_changed};
 use super::batch::Tx;
-use super::rows::{Cells, micros, micros_opt};
-use crate::interface::credentials::{key_columns, read_credential, read_key, read_operator_token};
-use crate::{
-    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SeenKey, StoreError,
-};
+use super::rows::{Cells, micros};
+use crate::interface::credentials::read_credential;
+use crate::{CallsElsewhere, Credential, Credentials, Grant, Oauth, Presented, SeenKey, StoreError};
 
 #[async_trait]
 impl Credentials for SqliteStore {
@@ -40,50 +35,8 @@ impl Credentials for SqliteStore {
         Ok(presented.map(|presented| (grant, presented)))
     }
 
-    async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
-        self.readers.read(find_operator_token)
-    }
-
-    async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
-        self.writer.write(move |tx| insert_operator_token(tx, &hash, at)).await
-    }
-
-    async fn delete_operator_token(&self) -> Result<bool, StoreError> {
-        self.writer.write(move |tx| delete_operator_token(tx)).await
-    }
-
-    async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
-        let act = move |tx: &mut Tx<'_>| {
-            tx.touch_people();
-            insert_key(tx.conn, &key)?;
-            insert_audit(tx.conn, &audit, 1)
-        };
-        self.writer.write(act).await
-    }
-
-    async fn revoke_key(&self, key: KeyId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError> {
-        const UPDATE: &str = "UPDATE api_key SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
-        let act = move |tx: &mut Tx<'_>| {
-            let changed = tx.conn.prepare_cached(UPDATE)?.execute((key.to_bytes(), micros(at)))?;
-            note_if_changed(tx, changed, &audit)
-        };
-        self.writer.write(act).await
-    }
-
-    async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
-        self.readers.read_long(move |conn| list_keys(conn, project)).await
-    }
-
-    async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
-        self.readers.read_long(move |conn| list_member_keys(conn, account, member)).await
-    }
-
     async fn note_seen(&self, seen: Vec<SeenKey>) -> Result<(), StoreError> {
         self.writer.write(move |tx| note_seen(tx, &seen)).await
-    }
-
-    async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
-        self.readers.read(|conn| find_key(conn, id))
     }
 }
 
@@ -122,83 +75,6 @@ fn load_tree(conn: &Connection, account: AccountId) -> Result<DepartmentTree, St
     Ok(DepartmentTree::new(pairs))
 }
 
-fn find_operator_token(conn: &Connection) -> Result<Option<CredentialHash>, StoreError> {
-    const SELECT: &str = "SELECT hash FROM operator_token";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query([])?;
-    rows.next()?.map(read_operator_token).transpose()
-}
-
-fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
-    const INSERT: &str = "INSERT INTO operator_token (id, hash, created_at) VALUES (1, ?1, ?2) ON CONFLICT DO NOTHING";
-    Ok(tx.conn.prepare_cached(INSERT)?.execute((hash.as_bytes(), micros(at)))? == 1)
-}
-
-fn delete_operator_token(tx: &Tx<'_>) -> Result<bool, StoreError> {
-    Ok(tx.conn.prepare_cached("DELETE FROM operator_token")?.execute([])? > 0)
-}
-
-pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
-    const INSERT: &str = "
-        INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label, created_by, workspace, hint)
-        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9, ?10, ?11
-        FROM project p
-        JOIN member m ON m.account_id = p.account_id AND m.id = ?4
-        WHERE p.id = ?3 AND p.deleted_at IS NULL";
-    let inserted = conn.prepare_cached(INSERT)?.execute(params![
-        key.id.to_bytes(),
-        key.hash.as_bytes(),
-        key.project.to_bytes(),
-        key.member.to_bytes(),
-        key.access.as_str(),
-        micros_opt(key.expires_at),
-        micros(key.created_at),
-        key.label,
-        key.created_by.map(|member| member.to_bytes()),
-        key.workspace.as_ref().map(WorkspaceName::as_str),
-        key.hint,
-    ])?;
-    let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
-    if inserted == 1 { Ok(()) } else { Err(absent()) }
-}
-
-fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
-    const SELECT: &str = concat!(
-        "SELECT ",
-        key_columns!(),
-        "
-        FROM api_key
-        WHERE project_id = ?1
-        ORDER BY created_at, id"
-    );
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query([project.to_bytes()])?;
-    let mut keys = Vec::new();
-    while let Some(row) = rows.next()? {
-        keys.push(read_key(row)?);
-    }
-    Ok(keys)
-}
-
-fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
-    const SELECT: &str = concat!(
-        "SELECT ",
-        key_columns!(),
-        "
-        FROM api_key
-        WHERE account_id = ?1 AND member_id = ?2
-        ORDER BY created_at, id"
-    );
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((account.to_bytes(), member.to_bytes()))?;
-    let mut keys = Vec::new();
-    while let Some(row) = rows.next()? {
-        keys.push(read_key(row)?);
-    }
-    Ok(keys)
-}
-
 fn note_seen(tx: &mut Tx<'_>, seen: &[SeenKey]) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE api_key
@@ -208,17 +84,4 @@ fn note_seen(tx: &mut Tx<'_>, seen: &[SeenKey]) -> Result<(), StoreError> {
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), key.to_bytes(), micros(*at), client))?;
     }
     Ok(())
-}
-
-fn find_key(conn: &Connection, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
-    const SELECT: &str = concat!(
-        "SELECT ",
-        key_columns!(),
-        "
-        FROM api_key
-        WHERE id = ?1"
-    );
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query([id.to_bytes()])?;
-    rows.next()?.map(read_key).transpose()
 }

@@ -1,14 +1,17 @@
 //! What SQLite's error codes mean to a caller.
 
-use rusqlite::ffi::ErrorCode;
+use rusqlite::ffi::{ErrorCode, SQLITE_IOERR_SHMSIZE};
 
 use crate::StoreError;
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let Some(code) = error.sqlite_error_code() else { return Self::Failed(error.to_string()) };
+        let extended = error.sqlite_error().map(|error| error.extended_code);
         match code {
             ErrorCode::DiskFull => Self::Full,
+            // The shared memory of the WAL can't grow.
+            ErrorCode::SystemIoFailure if extended == Some(SQLITE_IOERR_SHMSIZE) => Self::Full,
             ErrorCode::SystemIoFailure
             | ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked
@@ -36,9 +39,4 @@ pub(super) fn damaged(how: &str) -> StoreError {
 /// The answer to every call after closing.
 pub(super) fn closed() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
-}
-
-/// The answer if a call names a project that does not exist.
-pub(super) fn no_such_project(project: mnemon_core::ProjectId) -> StoreError {
-    StoreError::Failed(format!("no project {project}"))
 }

@@ -1,10 +1,10 @@
 //! The files of a data directory and the connections to them: private to their owner, and to one process at a time.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use mnemon_platform::files as private;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -23,17 +23,31 @@ const CHECKED_PAGES_MAX: i64 = 4_096;
 /// The name of the database in a data directory.
 pub(super) const DATABASE: &str = "mnemon.db";
 
-/// The path of the database in a data directory.
+/// What the page cache of the writer, and of each reader, may take.
+pub(super) const WRITER_CACHE_BYTES: u64 = 4 << 20;
+pub(super) const READER_CACHE_BYTES: u64 = 16 << 20;
+
+/// Room for the shared memory of the WAL, which the last connection removes: without it, no start on a full disk could
+/// read. SQLite's first piece of it has half this size.
+const SPARE_BYTES: usize = 64 << 10;
+
+/// Room for the largest save, with all that it adds to the WAL and to the WAL's shared memory.
+const SAVE_BYTES: usize = 256 << 10;
+/// With this much left, nobody has to try whether a save finds room.
+const PLENTY_BYTES: u64 = 64 << 20;
+
+/// The paths of the database in a data directory, and of what keeps room for its next start.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     database: PathBuf,
+    spare: PathBuf,
 }
 
 impl Files {
     /// Creates the directory if missing, and locks it for this process until the lock is dropped.
     pub(super) fn take(dir: &Path) -> Result<(Self, File), StoreError> {
         let failed = |what: &str, error: io::Error| StoreError::Failed(format!("{what} {}: {error}", dir.display()));
-        private_directory(dir).map_err(|e| failed("can't make", e))?;
+        private::make_folder(dir).map_err(|e| failed("can't make", e))?;
         let lock = open_private(&dir.join("mnemon.lock")).map_err(|e| failed("can't use", e))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -48,28 +62,69 @@ impl Files {
         // SQLite gives a new WAL the permissions of the database, so making the database private makes them all
         // private.
         open_private(&database).map_err(|e| failed("can't use", e))?;
-        Ok((Self { database }, lock))
+        Ok((Self { database, spare: dir.join("mnemon.spare") }, lock))
     }
 
-    /// The connection that writes.
-    ///
-    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL, a power loss lost acknowledged rows.
+    /// The connection that writes, also on a full disk: then it opens with the room that was kept.
+    pub(super) fn open_writer(&self) -> Result<Connection, StoreError> {
+        let conn = match self.connect_writer() {
+            Err(StoreError::Full) if fs::remove_file(&self.spare).is_ok() => self.connect_writer()?,
+            outcome => outcome?,
+        };
+        self.keep_spare();
+        Ok(conn)
+    }
+
+    /// Keeps room for the next start, if there is any.
+    pub(super) fn keep_spare(&self) {
+        if fs::metadata(&self.spare).is_ok_and(|about| about.len() == SPARE_BYTES as u64) {
+            return;
+        }
+        let kept = open_private(&self.spare).and_then(|mut file| file.write_all(&[1; SPARE_BYTES]));
+        if kept.is_err() {
+            let _ = fs::remove_file(&self.spare);
+        }
+    }
+
+    /// Whether the largest save finds room. A small write says too little: it fits into space that the files have.
+    pub(super) fn check_room(&self) -> Result<(), StoreError> {
+        let Some(dir) = self.database.parent() else { return Ok(()) };
+        if private::free_bytes(dir).is_some_and(|free| free >= PLENTY_BYTES) {
+            return Ok(());
+        }
+        let trial = dir.join("mnemon.trial");
+        let written = open_private(&trial).and_then(|mut file| file.write_all(&[1; SAVE_BYTES]));
+        let removed = fs::remove_file(&trial);
+        match written.and(removed) {
+            Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                Err(StoreError::Full)
+            }
+            Err(error) => Err(StoreError::Away(format!("can't write into {}: {error}", dir.display()))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL, a power loss lost acknowledged rows. On macOS a
+    /// sync reaches only the drive's cache unless it is a full one; elsewhere the two `fullfsync` change nothing.
     /// `secure_delete` overwrites freed space: forgetting a record rewrites its row, and the old copy must not outlive
     /// a later purge. Saves free hardly anything. The cache is small because SQLite looks through all of it at the end
     /// of many a commit: whenever it has put the pages of an index in order.
-    pub(super) fn open_writer(&self) -> Result<Connection, StoreError> {
+    fn connect_writer(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
         conn.execute_batch(&format!(
             "PRAGMA busy_timeout = {BUSY_TIMEOUT_MS};
              PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA checkpoint_fullfsync = ON;
              PRAGMA foreign_keys = ON;
              PRAGMA secure_delete = ON;
              PRAGMA wal_autocheckpoint = 0;
-             PRAGMA cache_size = -4096;
+             PRAGMA cache_size = -{};
              PRAGMA mmap_size = 0;
-             PRAGMA temp_store = MEMORY;"
+             PRAGMA temp_store = MEMORY;",
+            WRITER_CACHE_BYTES >> 10
         ))?;
         prepare(conn)
     }
@@ -84,9 +139,10 @@ impl Files {
         let conn = Connection::open_with_flags(&self.database, flags)?;
         conn.execute_batch(&format!(
             "PRAGMA busy_timeout = {BUSY_TIMEOUT_MS};
-             PRAGMA cache_size = -16384;
+             PRAGMA cache_size = -{};
              PRAGMA mmap_size = 0;
-             PRAGMA temp_store = MEMORY;"
+             PRAGMA temp_store = MEMORY;",
+            READER_CACHE_BYTES >> 10
         ))?;
         prepare(conn)
     }
@@ -139,31 +195,25 @@ fn tighten(dir: &Path) -> io::Result<()> {
 }
 
 pub(super) fn close_to_others(path: &Path) -> io::Result<()> {
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 == 0 {
-        return Ok(());
+    if let Some(was) = private::close_to_others(path)? {
+        tracing::warn!(%was, "others could reach {}; now only its owner can", path.display());
     }
-    fs::set_permissions(path, Permissions::from_mode(mode & 0o700))?;
-    let (was, path) = (format!("{:03o}", mode & 0o777), path.display());
-    tracing::warn!(%was, "others could reach {path}; now only its owner can");
     Ok(())
 }
 
-/// Creates a directory that only its owner may enter, unless it exists.
-pub(super) fn private_directory(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+fn open_private(path: &Path) -> io::Result<File> {
+    private::open_private(path, File::options().read(true).write(true).create(true).truncate(false))
 }
 
-pub(super) fn open_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
+        fs::metadata(path).expect("a file of the directory").permissions().mode() & 0o777
     }
 
     /// `.cargo/config.toml` says how, and why.
@@ -195,6 +245,17 @@ mod tests {
             assert_eq!(mode(&dir.join(name)), 0o600, "{name}");
         }
         assert_eq!(mode(&dir.join("somebody-elses.txt")), 0o644);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn the_writer_asks_for_full_syncs() {
+        let dir = std::env::temp_dir().join(format!("mnemon-syncs-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        let (files, _lock) = Files::take(&dir).unwrap();
+        let conn = files.connect_writer().unwrap();
+        let ask = |name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!([ask("synchronous"), ask("fullfsync"), ask("checkpoint_fullfsync")], [2, 1, 1]);
         fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -1,19 +1,19 @@
-//! The save, in one transaction: what it depends on is looked up, `acts/saving.rs` decides, and that is carried out.
+//! The save, in one transaction: what it depends on is looked up, `interface/saving.rs` decides, and that is done.
 
 use mnemon_core::{ContentHash, NewRecord, Occurred, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use rusqlite::{Connection, params};
 
-use super::audit::insert_audit;
 use super::batch::Tx;
 use super::bodies::Bodies;
-use super::log::insert_change;
-use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
+use super::rows::{AudienceBytes, Cells, find, integer, list, micros, micros_opt};
 use super::sources::note_known_hash;
+use super::statement::run;
 use super::summaries::{find_summary, list_by_fact_key};
 use crate::checksum::Covered;
 use crate::interface::records::{EarlierUse, OUTDATED_PER_KEY};
-use crate::interface::saving::{Decision, Found, decide};
-use crate::interface::stored::{Changed, broken};
+use crate::interface::saving::{self, Decision, Found, decide};
+use crate::interface::stored::broken;
+use crate::interface::trail::{insert_update, update_given_values};
 use crate::{Idempotency, Insert, Inserted, RecordSummary, Replay, StoreError};
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
@@ -84,16 +84,17 @@ fn supersede(
     by: RecordId,
     superseded: &[RecordSummary],
 ) -> Result<Vec<RecordId>, StoreError> {
-    const UPDATE: &str = "UPDATE record SET forgotten_at = ?3, superseded_by = ?4 WHERE project_id = ?1 AND seq = ?2";
-    let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
-    let (project, at, count) = (insert.record.project, wanted.audit.at, superseded.len() as u64);
-    for RecordSummary { seq, workspace_no, .. } in superseded {
-        tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(at), by.to_bytes()))?;
-        insert_change(tx, project, *workspace_no, "forget", Some(*seq), at)?;
+    let project = insert.record.project;
+    let mut first = None;
+    for _ in superseded {
+        first = first.or(Some(tx.take_seq(project)?));
+    }
+    let Some(first) = first else { return Ok(Vec::new()) };
+    for statement in saving::supersede(insert, by, superseded, first) {
+        run(tx.conn, &statement)?;
     }
     let state = tx.project(project)?;
-    state.live_records = state.live_records.saturating_sub(count);
-    insert_audit(tx.conn, &wanted.audit_of(by, insert.record.audience), count)?;
+    state.live_records = state.live_records.saturating_sub(superseded.len() as u64);
     Ok(superseded.iter().map(|summary| summary.id).collect())
 }
 
@@ -104,13 +105,9 @@ fn list_superseded(conn: &Connection, project: ProjectId, by: RecordId) -> Resul
         FROM record INDEXED BY record_superseded
         WHERE project_id = ?1 AND superseded_by = ?2
         ORDER BY seq";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), by.to_bytes()))?;
-    let mut ids = Vec::new();
-    while let Some(row) = rows.next()? {
-        ids.push(Cells::new(row, "record", || project.to_string()).id(0, "id")?);
-    }
-    Ok(ids)
+    list(conn, SELECT, (project.to_bytes(), by.to_bytes()), |row| {
+        Cells::new(row, "record", || project.to_string()).id(0, "id")
+    })
 }
 
 /// The earlier use of the key, if it still counts.
@@ -119,9 +116,9 @@ fn find_earlier(tx: &Tx<'_>, project: ProjectId, key: &Idempotency) -> Result<Op
         SELECT arguments_hash, record_seq, was_duplicate, answer
         FROM idempotency
         WHERE project_id = ?1 AND member_id = ?2 AND key = ?3 AND created_at >= ?4";
-    let mut statement = tx.conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), key.member.to_bytes(), &key.key, micros(key.valid_since)))?;
-    rows.next()?.map(|row| EarlierUse::read(row, 0, project, key)).transpose()
+    find(tx.conn, SELECT, (project.to_bytes(), key.member.to_bytes(), &key.key, micros(key.valid_since)), |row| {
+        EarlierUse::read(row, 0, project, key)
+    })
 }
 
 /// What the first call with the key led to.
@@ -168,9 +165,13 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
     let mut updated_at = None;
     let record = match stored.brought_up_to_date(given) {
         Some(fresh) => {
-            update_given_values(tx, given.project, &fresh)?;
-            let no = fresh.record.workspace_no;
-            updated_at = Some(insert_change(tx, given.project, no, "update", Some(seq), given.created_at)?);
+            run(tx.conn, &update_given_values(given.project, &fresh))?;
+            let before = &stored.record.fact.source_hash;
+            let before = before.as_deref().filter(|before| fresh.record.fact.source_hash.as_deref() != Some(before));
+            let by = (given.key, before);
+            let place = tx.take_seq(given.project)?;
+            run(tx.conn, &insert_update(given.project, place, &fresh, given.created_at, by))?;
+            updated_at = Some(place);
             fresh.record
         }
         None => stored.record,
@@ -178,28 +179,6 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
     let no = record.workspace_no;
     note_known_hash(tx, given, no, |tx| updated_at.map_or_else(|| tx.take_seq(given.project), Ok))?;
     Ok(record)
-}
-
-fn update_given_values(tx: &Tx<'_>, project: ProjectId, fresh: &Changed) -> Result<(), StoreError> {
-    const UPDATE: &str = "
-        UPDATE record
-        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7, checksum = ?8,
-            tags = ?9, occurred_at = ?10
-        WHERE project_id = ?1 AND seq = ?2";
-    let Changed { record, checksum } = fresh;
-    tx.conn.prepare_cached(UPDATE)?.execute(params![
-        project.to_bytes(),
-        integer(record.seq.0),
-        record.fact.source_hash,
-        record.fact.source_revision,
-        record.fact.confidence,
-        micros_opt(record.fact.valid_until),
-        micros(record.updated_at),
-        checksum,
-        record.fact.tags.to_lines(),
-        record.fact.occurred_at.as_ref().map(Occurred::as_str),
-    ])?;
-    Ok(())
 }
 
 fn insert_new(
@@ -234,9 +213,10 @@ fn insert_row(
     const INSERT: &str = "
         INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
             checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-            source_id, source_hash, source_revision, content, embedding, is_cautioned, tags, occurred_at)
+            source_id, source_hash, source_revision, content, embedding, is_cautioned, tags, occurred_at,
+            key_id)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?22, NULL, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-            ?21, ?23, ?24)";
+            ?21, ?23, ?24, ?25)";
     tx.conn.prepare_cached(INSERT)?.execute(params![
         record.project.to_bytes(),
         integer(seq.0),
@@ -262,6 +242,7 @@ fn insert_row(
         micros(record.updated_at()),
         record.fact.tags.to_lines(),
         record.fact.occurred_at.as_ref().map(Occurred::as_str),
+        record.key.map(|key| key.to_bytes()),
     ])?;
     Ok(())
 }

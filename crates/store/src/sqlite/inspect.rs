@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use mnemon_platform::files::{free_bytes, is_open_to_others};
 
 use super::backup::{BackupError, Copied, prove};
 use super::files::DATABASE;
@@ -35,10 +36,9 @@ pub fn inspect(dir: &Path) -> Result<Option<Inspection>, BackupError> {
     };
     let mut open_to_others = Vec::new();
     for path in [dir.to_owned(), database.clone(), dir.join(format!("{DATABASE}-wal")), dir.join(DIRECTORY)] {
-        if fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0) {
+        if is_open_to_others(&path) {
             open_to_others.push(path);
         }
     }
-    let free_bytes = rustix::fs::statvfs(dir).ok().map(|system| system.f_bavail.saturating_mul(system.f_frsize));
-    Ok(Some(Inspection { read: prove(&database)?, free_bytes, snapshots, open_to_others }))
+    Ok(Some(Inspection { read: prove(&database)?, free_bytes: free_bytes(dir), snapshots, open_to_others }))
 }

@@ -4,13 +4,12 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
 use super::batch::{Tx, find_living};
-use super::error::no_such_project;
-use super::rows::{Cells, integer, micros};
+use super::rows::{Cells, find, integer};
 use crate::damaged::Damaged;
 use crate::interface::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::{Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
@@ -132,7 +131,7 @@ fn tail(
     rows_max: usize,
     damaged: &Damaged,
 ) -> Result<Tail, StoreError> {
-    let end = load_seq(conn, project)?.ok_or_else(|| no_such_project(project))?;
+    let end = load_seq(conn, project)?.ok_or_else(|| StoreError::no_project(project))?;
     if !is_active(conn, project, no)? {
         return Ok(Tail::ended(end));
     }
@@ -307,42 +306,7 @@ fn find_present(
             is_cautioned, tags, occurred_at, embedding
         FROM record
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
-    rows.next()?.map(|row| read_present(row, 0, project)).transpose()
-}
-
-/// Takes the next position in the log for something that happened to a record or to its whole workspace.
-pub(super) fn insert_change(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    no: WorkspaceNo,
-    kind: &str,
-    record: Option<Seq>,
-    at: Timestamp,
-) -> Result<Seq, StoreError> {
-    let seq = tx.take_seq(project)?;
-    write_change(tx.conn, project, seq, no, kind, record, at)?;
-    Ok(seq)
-}
-
-/// The same, at a place that was taken before.
-pub(super) fn write_change(
-    conn: &Connection,
-    project: ProjectId,
-    seq: Seq,
-    no: WorkspaceNo,
-    kind: &str,
-    record: Option<Seq>,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    const INSERT: &str = "
-        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let record = record.map(|record| integer(record.0));
-    let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
-    conn.prepare_cached(INSERT)?.execute(values)?;
-    Ok(())
+    find(conn, SELECT, (project.to_bytes(), integer(seq.0), integer(no.0)), |row| read_present(row, 0, project))
 }
 
 /// A snapshot's row.
@@ -398,21 +362,13 @@ fn find_snapshot(
     Ok(Some((Seq(cells.count(0, "seq")?), cells.text(1, "file")?)))
 }
 
-/// The files of all snapshots.
-pub(super) fn list_snapshot_files(conn: &Connection) -> Result<HashSet<String>, StoreError> {
-    const SELECT: &str = "SELECT file FROM snapshot";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
-}
-
-/// Deletes the snapshot of a workspace, and returns its file.
-pub(super) fn delete_snapshot(
+/// The files of the snapshots of a project, or of all.
+pub(super) fn list_snapshot_files(
     conn: &Connection,
-    project: ProjectId,
-    workspace: WorkspaceNo,
-) -> Result<Option<String>, StoreError> {
-    const DELETE: &str = "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2 RETURNING file";
-    let values = (project.to_bytes(), integer(workspace.0));
-    Ok(conn.prepare_cached(DELETE)?.query_row(values, |row| row.get(0)).optional()?)
+    project: Option<ProjectId>,
+) -> Result<HashSet<String>, StoreError> {
+    const SELECT: &str = "SELECT file FROM snapshot WHERE project_id = ?1 OR ?1 IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let names = statement.query_map([project.map(|id| id.to_bytes())], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }

@@ -1,14 +1,14 @@
 //! The reading connections. Each read borrows one; there are as many as reads ever ran at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::error::closed;
-use super::files::Files;
+use super::files::{Files, READER_CACHE_BYTES};
 use crate::StoreError;
 
 /// How many connections are kept for the next read. Short reads run on the callers' own threads, so more than this are
@@ -20,13 +20,21 @@ const LONG_MAX: usize = 4;
 pub(super) struct Readers {
     files: Files,
     idle: Mutex<Vec<Connection>>,
+    /// The idle ones and those in use.
+    open: AtomicU64,
     is_closed: AtomicBool,
     long: Semaphore,
 }
 
 impl Readers {
     pub(super) fn new(files: Files) -> Self {
-        Self { files, idle: Mutex::default(), is_closed: AtomicBool::new(false), long: Semaphore::new(LONG_MAX) }
+        Self {
+            files,
+            idle: Mutex::default(),
+            open: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            long: Semaphore::new(LONG_MAX),
+        }
     }
 
     /// Runs a short read on the caller's thread, even inside an async task.
@@ -39,7 +47,9 @@ impl Readers {
         let conn = self.borrow()?;
         let answer = work(&conn);
         // A connection that just failed may fail again; the next read opens a new one.
-        if !matches!(answer, Err(StoreError::Away(_) | StoreError::Failed(_))) {
+        if matches!(answer, Err(StoreError::Away(_) | StoreError::Failed(_))) {
+            self.drop_one(conn);
+        } else {
             self.give_back(conn);
         }
         answer
@@ -82,18 +92,35 @@ impl Readers {
         self.idle.lock().clear();
     }
 
+    /// What the page caches of all connections may take.
+    pub(super) fn page_cache_bytes_max(&self) -> u64 {
+        self.open.load(Ordering::Relaxed) * READER_CACHE_BYTES
+    }
+
     fn borrow(&self) -> Result<Connection, StoreError> {
         if self.is_closed.load(Ordering::SeqCst) {
             return Err(closed());
         }
-        let idle = self.idle.lock().pop();
-        idle.map_or_else(|| self.files.open_reader(), Ok)
+        if let Some(idle) = self.idle.lock().pop() {
+            return Ok(idle);
+        }
+        let conn = self.files.open_reader()?;
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Ok(conn)
+    }
+
+    fn drop_one(&self, conn: Connection) {
+        drop(conn);
+        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn give_back(&self, conn: Connection) {
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX && !self.is_closed.load(Ordering::SeqCst) {
             idle.push(conn);
+        } else {
+            drop(idle);
+            self.drop_one(conn);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! How SQLite's cells are read. `crate::rows` decides what is made of them, for both engines.
 
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params};
 use uuid::Uuid;
 
+use crate::StoreError;
 pub(super) use crate::encoding::{AudienceBytes, integer, micros, micros_opt};
 pub(super) use crate::rows::Cells;
 use crate::rows::{Row, Unreadable};
@@ -42,10 +44,35 @@ fn value<'a>(row: &'a rusqlite::Row<'_>, at: usize) -> Result<ValueRef<'a>, Unre
     row.get_ref(at).map_err(|_| Unreadable)
 }
 
+/// What `read` makes of each row of a statement.
+pub(super) fn list<T>(
+    conn: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl Fn(&rusqlite::Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let (mut rows, mut all) = (statement.query(values)?, Vec::new());
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
+/// What `read` makes of the only row of a statement.
+pub(super) fn find<T>(
+    conn: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnOnce(&rusqlite::Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    statement.query(values)?.next()?.map(read).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StoreError;
 
     #[test]
     fn a_broken_cell_is_named() {

@@ -5,16 +5,16 @@
 //! row out of a backup never finds the file of another history.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mnemon_platform::files::{make_folder, open_private, sync_folder};
 use parking_lot::Mutex;
 
-use super::files::{close_to_others, private_directory};
+use super::files::close_to_others;
 use crate::{SnapshotImage, StoreError};
 
 /// The directory of snapshots inside a data directory.
@@ -32,7 +32,7 @@ impl SnapshotFiles {
     /// Creates the directory in a data directory if it is missing.
     pub(super) fn take(data: &Path) -> Result<Self, StoreError> {
         let files = Self { dir: data.join(DIRECTORY), unnamed: Arc::default() };
-        private_directory(&files.dir).map_err(|error| files.failed("can't make", &error))?;
+        make_folder(&files.dir).map_err(|error| files.failed("can't make", &error))?;
         close_to_others(&files.dir).map_err(|error| files.failed("can't make private", &error))?;
         Ok(files)
     }
@@ -70,10 +70,6 @@ impl SnapshotFiles {
         }
     }
 
-    pub(super) fn remove_all(&self, names: &[String]) {
-        names.iter().for_each(|name| self.remove(name));
-    }
-
     /// Removes the files that no row names. The rows are read last, so a file whose row was written meanwhile is kept.
     pub(super) fn sweep(
         &self,
@@ -96,10 +92,10 @@ impl SnapshotFiles {
     }
 
     fn write_now(&self, name: &str, image: &dyn SnapshotImage) -> io::Result<()> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.dir.join(name))?;
+        let file = open_private(&self.dir.join(name), File::options().read(true).write(true).create_new(true))?;
         image.write_to(&file)?;
         file.sync_all()?;
-        File::open(&self.dir)?.sync_all()
+        sync_folder(&self.dir)
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> StoreError {
@@ -134,7 +130,7 @@ impl Drop for Written {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use async_trait::async_trait;
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::files::Files;
@@ -63,9 +63,9 @@ impl SqliteSide {
     ) -> Result<Vec<Row>, StoreError> {
         let mut values = Vec::new();
         if let (Some(_), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
-            values.push(Value::Blob(id.to_vec()));
+            values.push(Cell::Bytes(id.to_vec()));
         }
-        values.extend(after.into_iter().flat_map(|row| table.key_of(row)).map(value));
+        values.extend(after.into_iter().flat_map(|row| table.key_of(row)).cloned());
         let sql = DIALECT.select(table, tenant, after.is_some(), order, rows_max);
         let mut statement = self.conn.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
@@ -150,7 +150,7 @@ impl Side for SqliteSide {
         {
             let mut statement = step.prepare_cached(&DIALECT.insert(table, 1))?;
             for row in rows {
-                statement.execute(params_from_iter(row.iter().map(value)))?;
+                statement.execute(params_from_iter(row))?;
             }
         }
         step.execute(
@@ -178,16 +178,6 @@ pub(super) fn check_finished(conn: &Connection) -> Result<(), StoreError> {
 fn is_unfinished(conn: &Connection) -> Result<bool, StoreError> {
     const SELECT: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     Ok(conn.query_row(SELECT, [NOTES_TABLE], |_| Ok(())).optional()?.is_some())
-}
-
-fn value(cell: &Cell) -> Value {
-    match cell {
-        Cell::Null => Value::Null,
-        Cell::Integer(number) => Value::Integer(*number),
-        Cell::Real(number) => Value::Real(*number),
-        Cell::Text(text) => Value::Text(text.clone()),
-        Cell::Bytes(bytes) => Value::Blob(bytes.clone()),
-    }
 }
 
 fn cell(table: &Table, value: ValueRef<'_>) -> Result<Cell, StoreError> {

@@ -364,6 +364,8 @@ impl Desk {
         if let Err((_, error)) = conn.close() {
             tracing::warn!("the database did not close: {error}");
         }
+        // Closing has freed the room for it, if the last start used it up.
+        self.files.keep_spare();
     }
 }
 

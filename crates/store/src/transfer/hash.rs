@@ -23,6 +23,7 @@ impl Fingerprint {
                 Cell::Real(number) => self.add(b'r', &number.to_bits().to_le_bytes()),
                 Cell::Text(text) => self.add(b't', text.as_bytes()),
                 Cell::Bytes(bytes) => self.add(b'b', bytes),
+                Cell::List(_) => unreachable!("no column holds a list"),
             }
         }
     }

@@ -2,18 +2,7 @@
 
 use std::collections::HashSet;
 
-/// A value that both engines can store. Ids are bytes, flags are 0 and 1.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cell {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-/// The cells of a row, in the order of the table's columns.
-pub(crate) type Row = Vec<Cell>;
+pub(crate) use crate::statement::{Cell, Values as Row};
 
 /// Whom rows belong to, and by which column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,6 +71,20 @@ async fn a_node_that_stores_no_saves_any_more_is_not_ready() {
     assert!(store.find_credential(&house.key_hash).await.is_ok(), "the server is there");
 }
 
+/// A server can answer one statement of a search while it refuses another.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_is_ready_only_while_every_statement_of_a_search_is_answered() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    store.check_reads().await.expect("it works");
+    for table in ["api_key", "workspace", "record"] {
+        database.sql(&format!("REVOKE SELECT ON {table} FROM mnemon_app")).expect("the owner decides");
+        store.check_reads().await.expect_err(table);
+        database.sql(&format!("GRANT SELECT ON {table} TO mnemon_app")).expect("the owner decides");
+        store.check_reads().await.expect(table);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_was_told_to_stop_is_not_called_broken() {
     let database = database();
@@ -89,7 +103,7 @@ fn restart(cluster: &Cluster) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_meets_a_lock_is_told_so_within_two_seconds() {
+async fn a_caller_behind_a_lock_has_an_error_within_two_seconds() {
     let database = database();
     let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
     let house = House::build(&store).await;

@@ -35,7 +35,7 @@ fn save(house: &House, text: &str) -> impl Future<Output = Outcome> + Send + use
     async move { store.insert(insert_of(record)).await }
 }
 
-/// Saves into all projects at once, four into each, and tells by project how that went.
+/// Saves into all projects at once, four into each, and returns by project how that went.
 async fn save_everywhere(houses: &[House], round: &str) -> Vec<Vec<Outcome>> {
     let mut saves = JoinSet::new();
     for n in 0..4 * PROJECTS {
@@ -224,7 +224,7 @@ async fn saves_and_everything_else_share_the_connections_and_leave_none_behind()
     assert_eq!((figures.connections.max, figures.waiting_writes), (5, 0));
     drop((houses, store));
     let gone = async { while open_connections(&observer).await > 0 {} };
-    tokio::time::timeout(Duration::from_secs(30), gone).await.expect("whoever is dropped hangs up");
+    tokio::time::timeout(Duration::from_secs(30), gone).await.expect("a dropped caller hangs up");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,7 +250,7 @@ async fn what_waits_when_a_store_closes_is_stored() {
         stored += House { store: Arc::clone(&again), ..house.clone() }.last_seq().await.0;
     }
     assert!(stored > 0);
-    assert_eq!(answered.count() as u64, stored, "whoever was let in is stored and has an answer");
+    assert_eq!(answered.count() as u64, stored, "each save that was let in is stored and has an answer");
 }
 
 #[tokio::test(flavor = "multi_thread")]

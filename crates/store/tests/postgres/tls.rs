@@ -113,7 +113,7 @@ async fn verify_full_refuses_an_expired_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_tls_is_refused_by_whoever_asks_for_it() {
+async fn a_server_without_tls_is_refused_where_tls_is_asked_for() {
     let authority = Authority::found("ours");
     let cluster = server(None);
     let no_tls = format!("{FAILED} offers no TLS, which sslmode requires; set ssl = on there");

@@ -151,7 +151,7 @@ async fn bodies_that_searches_of_many_projects_need_together_are_read_together()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_arrives_after_a_change_is_not_served_by_a_look_up_that_began_before_it() {
+async fn a_caller_after_a_change_is_not_served_by_a_look_up_that_began_before_it() {
     let (_database, _line, far, house) = far_node().await;
     for n in 0..3 {
         // This one may read before the change or after it: it began before, so either is right.

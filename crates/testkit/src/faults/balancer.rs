@@ -1,6 +1,5 @@
-//! A real HAProxy in front of several nodes, configured as in the guide on many nodes.
+//! A real HAProxy in front of several nodes, with the configuration of the guide on many nodes.
 
-use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -51,15 +50,26 @@ impl Drop for Balancer {
     }
 }
 
+const GUIDE: &str = include_str!("../../../../docs/guides/many-nodes.md");
+
+/// The guide's, except that calls go to the nodes in turn, as one caller's would not.
 fn configuration(address: SocketAddr, nodes: &[SocketAddr]) -> String {
-    let mut text = format!(
-        "defaults\n    mode http\n    timeout connect 2s\n    timeout client 60s\n    timeout server 60s\n\
-         frontend mnemon\n    bind {address}\n    default_backend nodes\n\
-         backend nodes\n    balance roundrobin\n    option httpchk GET /health/ready\n    option redispatch\n    retries 2\n    \
-         default-server check inter 300ms fall 2 rise 1\n"
-    );
+    let text = guides_balancer(&address.to_string(), nodes);
+    assert!(text.contains("balance hdr(Authorization)"), "{text}");
+    text.replace("balance hdr(Authorization)", "balance roundrobin")
+}
+
+/// The configuration of the guide as it stands, with the addresses of a test, and without TLS.
+pub fn guides_balancer(address: &str, nodes: &[SocketAddr]) -> String {
+    let block = GUIDE.split("HAProxy:\n```\n").nth(1).and_then(|rest| rest.split("```").next());
+    let text = block.expect("the guide has a configuration");
+    let bind = "bind :443 ssl crt /etc/haproxy/memory.pem";
+    assert!(text.contains(bind), "{text}");
+    let (servers, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.trim().starts_with("server "));
+    assert!(!servers.is_empty(), "{text}");
+    let mut lines = rest.join("\n").replace(bind, &format!("bind {address}"));
     for (nth, node) in nodes.iter().enumerate() {
-        let _ = writeln!(text, "    server node{nth} {node}");
+        lines.push_str(&format!("\n    server node{nth} {node}"));
     }
-    text
+    lines + "\n"
 }

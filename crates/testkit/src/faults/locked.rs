@@ -64,7 +64,8 @@ impl Nodes {
                         Ok(answer) => answer.text().await.unwrap_or_default(),
                         Err(error) => error.to_string(),
                     };
-                    seen = (seen.0 + 1, seen.1 + usize::from(text.contains("away")), seen.2.max(began.elapsed()));
+                    let is_told = text.contains("storage is unavailable");
+                    seen = (seen.0 + 1, seen.1 + usize::from(is_told), seen.2.max(began.elapsed()));
                 }
                 seen
             }));

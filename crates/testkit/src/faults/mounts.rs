@@ -1,6 +1,7 @@
 //! Disks of our own: one that can lose power, one that can fill up.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,6 +24,19 @@ impl Mounted {
     pub fn tmpfs(size_bytes: u64, at: &Path) -> Result<Self> {
         let options = format!("size={size_bytes}");
         Self::mount(["-t", "tmpfs", "-o", &options, "tmpfs"].map(OsStr::new), at)
+    }
+
+    /// Takes every byte that is left, as a file that can be removed.
+    pub fn fill(&self) -> Result<PathBuf> {
+        let path = self.path.join("filler");
+        let mut file = std::fs::File::create(&path)?;
+        loop {
+            match file.write_all(&[1; 4096]) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => return Ok(path),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn mount<'a>(arguments: impl IntoIterator<Item = &'a OsStr>, at: &Path) -> Result<Self> {

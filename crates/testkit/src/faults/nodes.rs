@@ -18,6 +18,8 @@ use super::service::{Program, Service, Signal};
 const NODES: usize = 3;
 /// How long the service may take to answer again after the database does.
 const BACK_MAX: Duration = Duration::from_secs(5);
+/// How long a node may take to stop when it is told to.
+const STOP_MAX: Duration = Duration::from_secs(10);
 /// How much a node may grow while the database is down.
 const GROWTH_MAX_BYTES: u64 = 64 << 20;
 
@@ -33,14 +35,22 @@ pub struct Nodes {
     client: reqwest::Client,
 }
 
+/// What nodes are told beside their database.
+#[derive(Debug, Clone, Default)]
+pub struct NodeOptions {
+    /// Where they may read.
+    pub replicas: Vec<String>,
+    pub environment: Vec<(&'static str, String)>,
+}
+
 impl Nodes {
     /// Starts nodes on a database, which may be empty, and a balancer in front of them.
     pub async fn start(binary: &Path, url: &str, scratch: &Path) -> Result<Self> {
-        Self::start_with(binary, url, &[], scratch).await
+        Self::start_with(binary, url, &NodeOptions::default(), scratch).await
     }
 
-    /// The same, with nodes that may read replicas.
-    pub async fn start_with(binary: &Path, url: &str, replicas: &[String], scratch: &Path) -> Result<Self> {
+    /// The same, with more said about the nodes.
+    pub async fn start_with(binary: &Path, url: &str, options: &NodeOptions, scratch: &Path) -> Result<Self> {
         let (mut programs, mut services) = (Vec::new(), Vec::new());
         let (mut key, mut operator, mut figures) = (None, None, Vec::new());
         for nth in 0..NODES {
@@ -48,7 +58,8 @@ impl Nodes {
             std::fs::create_dir_all(&folder)?;
             let mut program = Program::new(binary, &folder, &folder);
             program.database = Some(url.to_owned());
-            program.replicas = replicas.to_vec();
+            program.replicas = options.replicas.clone();
+            program.environment.clone_from(&options.environment);
             let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
             program.environment.push(("MNEMON_METRICS_LISTEN", free.to_string()));
             figures.push(free);
@@ -210,10 +221,28 @@ impl Nodes {
         let address = service.address;
         service.kill()?;
         tokio::time::sleep(Duration::from_millis(300)).await;
+        self.start_node(nth, address).await
+    }
+
+    /// Asks a node to stop, waits until it has, and starts it again.
+    pub async fn restart_node(&mut self, nth: usize) -> Result<()> {
+        let mut service = self.services[nth].take().context("the node runs")?;
+        let address = service.address;
+        service.signal(Signal::Terminate)?;
+        service.wait(STOP_MAX).await?;
+        self.start_node(nth, address).await
+    }
+
+    async fn start_node(&mut self, nth: usize, address: SocketAddr) -> Result<()> {
         self.programs[nth].listen = Some(address);
         self.programs[nth].key = Some(self.key.clone());
         self.services[nth] = Some(self.programs[nth].start().await?);
         Ok(())
+    }
+
+    /// Stops a node in the middle of its work, or lets it go on.
+    pub fn pause_node(&self, nth: usize, is_paused: bool) -> Result<()> {
+        self.node(nth)?.signal(if is_paused { Signal::Stop } else { Signal::Continue })
     }
 
     /// The largest memory use of any node.
@@ -274,6 +303,8 @@ pub struct NodesReport {
     pub searches: usize,
     /// How many of them were not answered with what was asked for.
     pub searches_failed: usize,
+    /// The longest time in which none succeeded.
+    pub searches_out_max: Duration,
 }
 
 impl NodesReport {
@@ -323,6 +354,7 @@ struct Searched {
     count: usize,
     failed: usize,
     answer_max: Duration,
+    out_max: Duration,
 }
 
 /// What searchers look for.
@@ -330,6 +362,7 @@ const LANDMARK: &str = "the lighthouse stands on the rock";
 
 async fn search_on(client: reqwest::Client, at: SocketAddr, key: String, stop: Arc<AtomicBool>) -> Searched {
     let mut searched = Searched::default();
+    let mut succeeded = Instant::now();
     while !stop.load(Ordering::Acquire) {
         let began = Instant::now();
         let query = json!({"query": "lighthouse", "workspace": "landmarks", "limit": 1});
@@ -338,13 +371,17 @@ async fn search_on(client: reqwest::Client, at: SocketAddr, key: String, stop: A
         searched.count += 1;
         let is_found = found.is_ok_and(|found| found["structuredContent"]["result"][0]["content"] == json!(LANDMARK));
         searched.failed += usize::from(!is_found);
+        searched.out_max = searched.out_max.max(succeeded.elapsed());
+        if is_found {
+            succeeded = Instant::now();
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     searched
 }
 
 /// Errors that a caller may see while something is being killed.
-const EXPECTED: [&str; 4] = ["storage is unavailable", "error sending request", "502", "503"];
+const EXPECTED: [&str; 5] = ["storage is unavailable", "storage is full", "error sending request", "502", "503"];
 
 impl Writer {
     fn start(nodes: &Nodes, nth: usize, stop: &Arc<AtomicBool>) -> Self {
@@ -389,7 +426,7 @@ impl Writer {
 
 const WRITERS: usize = 8;
 /// Longer than any fault lasts.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(900);
 
 impl Nodes {
     /// Lets writers run while `fault` happens, then compares what is stored with their answers.
@@ -434,6 +471,7 @@ impl Nodes {
         let searched = searcher.await?;
         report.answer_max = report.answer_max.max(searched.answer_max);
         (report.searches, report.searches_failed) = (searched.count, searched.failed);
+        report.searches_out_max = searched.out_max;
         Ok(Told { report, ids: told })
     }
 

@@ -39,7 +39,7 @@ impl Writers {
         Ok(Self { running, stop })
     }
 
-    /// Tells them to stop after their current call, and waits for their stories.
+    /// Makes them stop after their current call, and waits for their stories.
     pub async fn stop(self) -> Result<Vec<Story>> {
         self.stop.store(true, Ordering::Relaxed);
         self.stories().await

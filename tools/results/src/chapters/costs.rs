@@ -1,10 +1,11 @@
 //! What is between an assistant and its memory, and what that costs.
 
 use anyhow::Result;
+use serde::Deserialize;
 
-use super::{Chapter, Part, Shown, whole};
-use crate::reading::{before, grouped, number, table};
+use super::{Chapter, Part, Shown, Verdict, whole};
 use crate::run::Run;
+use crate::table::{grouped, integer, table};
 
 pub(super) fn chapter() -> Chapter {
     Chapter {
@@ -26,7 +27,7 @@ pub(super) fn chapter() -> Chapter {
                 title: "Hooks of an assistant",
                 run: "hooks",
                 show: hooks,
-                not_shown: "a slow disk on which the program is read anew each time.",
+                not_shown: "a slow disk on which the program is read again each time.",
             },
             Part {
                 title: "Checking a repository after a commit",
@@ -50,77 +51,119 @@ pub(super) fn chapter() -> Chapter {
     }
 }
 
+#[derive(Deserialize)]
+struct Agent {
+    ways: Vec<Way>,
+    idle_mb: f64,
+    idle_processor_percent: f64,
+}
+
+#[derive(Deserialize)]
+struct Way {
+    name: String,
+    p50_us: f64,
+    p95_us: f64,
+    p99_us: f64,
+}
+
 fn agent(run: &Run) -> Result<Shown> {
-    let mut rows = Vec::new();
-    for name in ["direct", "through the agent"] {
-        let line = run.line(name)?;
-        rows.push(vec![
-            name.to_owned(),
-            number(line, 0)?.to_owned(),
-            number(line, 1)?.to_owned(),
-            number(line, 2)?.to_owned(),
-        ]);
-    }
+    let Agent { ways, idle_mb, idle_processor_percent } = run.figures()?;
+    let row = |Way { name, p50_us, p95_us, p99_us }: &Way| {
+        vec![name.clone(), p50_us.to_string(), p95_us.to_string(), p99_us.to_string()]
+    };
     let text = format!(
-        "{}\nIdle, the agent has {} MB of memory and takes {} % of a core.",
-        table(&["2,000 calls, one at a time", "p50 µs", "p95 µs", "p99 µs"], &rows),
-        before(run.line("idle memory")?, "MB")?,
-        number(run.line("idle processor")?, 0)?
+        "{}\nIdle, the agent has {idle_mb:.1} MB of memory and takes {idle_processor_percent:.2} % of a core.",
+        table(&["2,000 calls, one at a time", "p50 µs", "p95 µs", "p99 µs"], ways.iter().map(row))
     );
     Ok(Shown::text(text))
+}
+
+#[derive(Deserialize)]
+struct Gateway {
+    overhead: Vec<Overhead>,
+    neighbours: Vec<Neighbour>,
+}
+
+#[derive(Deserialize)]
+struct Overhead {
+    clients: u64,
+    direct: Waits,
+    through: Waits,
+}
+
+#[derive(Deserialize)]
+struct Waits {
+    calls_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+#[derive(Deserialize)]
+struct Neighbour {
+    upstream: String,
+    alone_p99_us: f64,
+    then_p99_us: f64,
+    ratio: f64,
 }
 
 fn gateway(run: &Run) -> Result<Shown> {
-    let mut rows = Vec::new();
-    for name in ["at the upstream itself", "through the gateway"] {
-        for line in run.lines_with(name) {
-            let at = |place| number(line, place).map(grouped);
-            rows.push(vec![name.to_owned(), at(0)?, at(1)?, at(2)?, at(3)?]);
-        }
-    }
-    let mut others = Vec::new();
-    for name in ["hang", "drip", "flood ", "flood-events", "reset", "slow"] {
-        let line = run.line(name)?;
-        others.push(vec![
-            name.trim().to_owned(),
-            number(line, 0)?.to_owned(),
-            number(line, 1)?.to_owned(),
-            format!("{} ×", number(line, 2)?),
-        ]);
-    }
+    let Gateway { overhead, neighbours } = run.figures()?;
+    let row = |name: &str, clients: u64, Waits { calls_per_second, p50_us, p99_us }: &Waits| {
+        let waits = [calls_per_second, p50_us, p99_us].map(|figure| integer(*figure));
+        [vec![name.to_owned(), clients.to_string()], waits.into()].concat()
+    };
+    let direct = overhead.iter().map(|both| row("at the upstream itself", both.clients, &both.direct));
+    let through = overhead.iter().map(|both| row("through the gateway", both.clients, &both.through));
+    let other = |Neighbour { upstream, alone_p99_us, then_p99_us, ratio }: &Neighbour| {
+        vec![upstream.clone(), format!("{alone_p99_us:.0}"), format!("{then_p99_us:.0}"), format!("{ratio:.2} ×")]
+    };
     let text = format!(
         "{}\nSearches of another project while eight callers use an upstream that misbehaves:\n\n{}",
-        table(&["", "clients", "calls/s", "p50 µs", "p99 µs"], &rows),
-        table(&["the upstream", "p99 µs alone", "p99 µs then", "ratio"], &others)
+        table(&["", "clients", "calls/s", "p50 µs", "p99 µs"], direct.chain(through)),
+        table(&["the upstream", "p99 µs alone", "p99 µs then", "ratio"], neighbours.iter().map(other))
     );
     Ok(Shown::text(text))
 }
 
+#[derive(Deserialize)]
+struct Hook {
+    name: String,
+    p50_ms: f64,
+    p99_ms: f64,
+    slowest_ms: f64,
+}
+
 fn hooks(run: &Run) -> Result<Shown> {
-    let mut rows = Vec::new();
-    for line in run.lines().filter(|line| line.contains("(p99 must be")) {
-        let (name, figures) = line.split_once("  ").unwrap_or((line, ""));
-        let at = |place| anyhow::Ok(format!("{} ms", number(figures, place)?));
-        rows.push(vec![name.to_owned(), at(0)?, at(1)?, at(2)?]);
-    }
-    anyhow::ensure!(!rows.is_empty(), "bench/runs/hooks.txt: no rows found");
+    let hooks: Vec<Hook> = run.figures()?;
+    let row = |Hook { name, p50_ms, p99_ms, slowest_ms }: &Hook| {
+        let times = [p50_ms, p99_ms, slowest_ms].map(|ms| format!("{ms:.1} ms"));
+        [vec![name.clone()], times.into()].concat()
+    };
     Ok(Shown::text(format!(
         "Each hook is a process of its own.\n\n{}",
-        table(&["hook, and the service", "p50", "p99", "slowest"], &rows)
+        table(&["hook, and the service", "p50", "p99", "slowest"], hooks.iter().map(row))
     )))
 }
 
+#[derive(Deserialize)]
+struct Tokens {
+    with_source: Counted,
+    plain: Counted,
+    verdicts: Vec<Verdict>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    tokens: u64,
+    contents: u64,
+}
+
 fn tokens(run: &Run) -> Result<Shown> {
-    let mut rows = Vec::new();
-    let kinds = ["records with a source", "plain records"];
-    for (line, kind) in run.lines_with("10 hits:").zip(kinds) {
-        rows.push(vec![kind.to_owned(), grouped(number(line, 1)?), number(line, 2)?.to_owned()]);
-    }
-    anyhow::ensure!(rows.len() == 2, "bench/runs/tokens.txt: two lines `10 hits: …` expected");
-    let verdict = run
-        .lines_with("FAIL")
-        .next()
-        .map(|line| format!("\n**Missed**: {}", line.trim_start_matches("FAIL ")))
-        .unwrap_or_default();
-    Ok(Shown::text(format!("{}{verdict}", table(&["ten hits", "tokens", "of which the contents"], &rows))))
+    let Tokens { with_source, plain, verdicts } = run.figures()?;
+    let row =
+        |kind: &str, counted: &Counted| vec![kind.to_owned(), grouped(counted.tokens), counted.contents.to_string()];
+    let rows = [row("records with a source", &with_source), row("plain records", &plain)];
+    let missed = verdicts.iter().find(|verdict| !verdict.is_met);
+    let missed = missed.map_or(String::new(), |verdict| format!("\n**Missed**: {}", verdict.bar));
+    Ok(Shown::text(format!("{}{missed}", table(&["ten hits", "tokens", "of which the contents"], rows))))
 }

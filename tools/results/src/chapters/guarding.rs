@@ -1,56 +1,103 @@
 //! What the guard refuses, rightly and wrongly, and what a verdict costs.
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
-use super::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown, Verdict, told};
 use crate::plot::{Axis, bars};
-use crate::reading::{number, numbers, table};
 use crate::run::Run;
+use crate::table::table;
 
 pub(super) fn chapter() -> Chapter {
     Chapter {
         title: "Guard",
-        parts: vec![Part {
-            title: "Harmless texts and attacks",
-            run: "guard",
-            show: verdicts,
-            not_shown: "attackers who know the guard. It sees marks of an order to a machine; a false fact without one passes. \
-                        [Guard](concepts/guard.md) has the rates of the weights that ship, and says what was looked at while choosing them.",
-        }],
+        parts: vec![
+            Part {
+                title: "Harmless texts and attacks",
+                run: "guard",
+                show: verdicts,
+                not_shown: "attackers who know the guard. It sees marks of an order to a machine; a false fact without one passes. \
+                            [Guard](concepts/guard.md) says what was looked at while choosing the weights.",
+            },
+            Part {
+                title: "Ordinary pages by language",
+                run: "guard",
+                show: pages_by_language,
+                not_shown: "languages with fewer than 60 such pages. Where there are a hundred, one page more or less is a point.",
+            },
+        ],
     }
 }
 
+const BY_LANGUAGE: &str = "languages: ";
+
+#[derive(Deserialize)]
+struct Figures {
+    languages: Vec<Language>,
+    pieces: Pieces,
+    bars: Vec<Bar>,
+}
+
+#[derive(Deserialize)]
+struct Language {
+    language: String,
+    all: u32,
+    refused: f64,
+    noticed: f64,
+}
+
+/// What a verdict on a kilobyte costs.
+#[derive(Deserialize)]
+struct Pieces {
+    p50_us: f64,
+    p99_us: f64,
+}
+
+#[derive(Deserialize)]
+struct Bar {
+    name: String,
+    found: String,
+    value: Option<f64>,
+    wanted: String,
+    is_met: bool,
+}
+
+/// The table by language, and the two bars on it.
+fn pages_by_language(run: &Run) -> Result<Shown> {
+    let Figures { languages, bars, .. } = run.figures()?;
+    let row = |Language { language, all, refused, noticed }: &Language| {
+        vec![language.clone(), all.to_string(), format!("{refused:.2} %"), format!("{noticed:.2} %")]
+    };
+    let rows = languages.iter().map(row);
+    let judged = bars.iter().filter_map(|bar| {
+        let name = bar.name.strip_prefix(BY_LANGUAGE)?;
+        Some(Verdict { is_met: bar.is_met, bar: format!("{name} {}: {}", bar.wanted, bar.found) })
+    });
+    Ok(Shown::text(format!(
+        "News, encyclopedias, fiction, law and help pages, which the weights never saw: how many, and how many of them are refused, and refused or \
+         doubtful.\n\n{}\n{}",
+        table(&["language", "pages", "refused", "refused or doubtful"], rows),
+        told(&judged.collect::<Vec<_>>())
+    )))
+}
+
 fn verdicts(run: &Run) -> Result<Shown> {
-    let mut rows = Vec::new();
-    for line in run.lines().skip_while(|line| *line != "## Bars").filter(|line| line.contains("(bar: ")) {
-        let (met, rest) = line.split_once(' ').with_context(|| format!("no verdict in `{line}`"))?;
-        let (name, figures) = rest.trim().split_once("  ").with_context(|| format!("no figures in `{line}`"))?;
-        let bar = figures.split_once("(bar: ").map_or("", |(_, bar)| bar.trim_end_matches(')'));
-        let unit = bar.rsplit(' ').next().unwrap_or("%");
-        let value = format!("{} {unit}", number(figures, 0)?);
-        let verdict = if met == "ok" { "met" } else { "**missed**" };
-        rows.push(vec![
-            name.to_owned(),
-            value,
-            bar.replace("<=", "at most").replace(">=", "at least"),
-            verdict.to_owned(),
-        ]);
-    }
-    anyhow::ensure!(rows.len() > 10, "bench/runs/guard.txt: the list of bars has another form");
-    // How many pieces there are depends on the documents of that day.
-    let speed = run.lines_with("judge, ").find_map(|line| line.split_once("pieces of documents, 1 kB"));
-    let (_, speed) = speed.context("bench/runs/guard.txt: no line tells how long pieces of documents take")?;
-    let long = run.lines_with("judge, ").filter(|line| line.contains("16 kB"));
-    let worst = long.filter_map(|line| numbers(line.rsplit_once("kB")?.1).first().copied()).fold(0.0, f64::max);
+    let Figures { pieces, bars, .. } = run.figures()?;
+    let row = |Bar { name, found, wanted, is_met, .. }: &Bar| {
+        let wanted = wanted.replace("<=", "at most").replace(">=", "at least");
+        vec![name.clone(), found.clone(), wanted, if *is_met { "met" } else { "**missed**" }.to_owned()]
+    };
+    let rows = bars.iter().filter(|bar| !bar.name.starts_with(BY_LANGUAGE)).map(row);
     let text = format!(
         "Texts of sources that took no part in training. Nobody read the later sets of our own texts, but their rates were \
-         known when the weights were chosen: expect a little less on other texts.\n\n{}\nA verdict on a kilobyte takes {} µs of CPU in the middle of many documents and {} µs in the worst of them; on 16 kB of the \
-         costliest kind of text, {worst} µs.",
-        table(&["what", "rate", "bar", ""], &rows),
-        number(speed, 0)?,
-        number(speed, 1)?
+         known when the weights were chosen: expect a little less on other texts.\n\n{}\nA verdict on a kilobyte takes {:.1} µs of CPU in the middle of many documents and {:.1} µs in the worst of them; on 16 kB of the \
+         costliest kind of text, {}.",
+        table(&["what", "rate", "bar", ""], rows),
+        pieces.p50_us,
+        pieces.p99_us,
+        named(&bars, "judge: the worst adversarial 16 kB")?.found
     );
-    Ok(Shown { text, plots: vec![("guard", "Attacks refused, by kind", attacks(run)?)] })
+    Ok(Shown { text, plots: vec![("guard", "Attacks refused, by kind", attacks(&bars)?)] })
 }
 
 const KINDS: [(&str, &str); 8] = [
@@ -64,13 +111,14 @@ const KINDS: [(&str, &str); 8] = [
     ("later", "trigger, later sets"),
 ];
 
-fn attacks(run: &Run) -> Result<String> {
+fn named<'b>(bars: &'b [Bar], name: &str) -> Result<&'b Bar> {
+    bars.iter().find(|bar| bar.name == name).with_context(|| format!("bench/runs/guard.json has no bar `{name}`"))
+}
+
+fn attacks(found: &[Bar]) -> Result<String> {
     let mut groups = Vec::new();
     for (short, kind) in KINDS {
-        let wanted = format!("attacks refused: {kind}  ");
-        let line = run.lines().find(|line| line.contains(&wanted)).with_context(|| format!("no bar for `{kind}`"))?;
-        let figures = line.split_once(&wanted).map_or("", |(_, rest)| rest);
-        let share: f64 = number(figures, 0)?.parse()?;
+        let share = named(found, &format!("attacks refused: {kind}"))?.value.context("a share")?;
         groups.push((short.to_owned(), vec![format!("{share:.1}")]));
     }
     let y = Axis::linear("percent refused", &[0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);

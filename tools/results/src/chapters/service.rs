@@ -1,50 +1,56 @@
-//! How the whole service grows, as `mnemon-bench growth` printed it.
+//! How the whole service grows, by `mnemon-bench growth`.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use serde::Deserialize;
 
-use super::{Shown, verdicts};
+use super::{Shown, Verdict, told};
 use crate::plot::{Axis, Series, lines};
-use crate::reading::{grouped, numbers, table};
 use crate::run::Run;
+use crate::table::{grouped, integer, table};
 
-/// A row of the table of sizes.
-struct Size {
-    records: f64,
-    /// µs: CPU time, p50, p99.
-    search: [f64; 3],
-    /// MB: index, memory, disk.
-    sizes: [f64; 3],
-    /// ms: after a stop, CPU time of it, after a kill, CPU time of it.
-    first_answer: [f64; 4],
+#[derive(Deserialize)]
+struct Growth {
+    sizes: Vec<Size>,
+    tenants: Vec<Tenants>,
+    verdicts: Vec<Verdict>,
 }
 
-fn read_sizes(run: &Run) -> Result<Vec<Size>> {
-    let mut sizes = Vec::new();
-    for line in run.lines().filter(|line| line.ends_with("ms CPU)") && !line.contains("workspaces")) {
-        let all = numbers(line);
-        // From the end: a load that was kept has no speed.
-        let [.., cpu, p50, p99, index, memory, disk, stopped, stopped_cpu, killed, killed_cpu] = all[..] else {
-            anyhow::bail!("bench/runs/{}.txt: `{line}` has too few figures", run.name);
-        };
-        sizes.push(Size {
-            records: all[0],
-            search: [cpu, p50, p99],
-            sizes: [index, memory, disk],
-            first_answer: [stopped, stopped_cpu, killed, killed_cpu],
-        });
-    }
-    ensure!(!sizes.is_empty(), "bench/runs/{}.txt: no rows found", run.name);
-    Ok(sizes)
+#[derive(Deserialize)]
+struct Size {
+    records: f64,
+    search_cpu_us: f64,
+    search_p50_us: f64,
+    search_p99_us: f64,
+    index_mb: f64,
+    resident_mb: f64,
+    disk_mb: f64,
+    stopped: Start,
+    killed: Start,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    ms: f64,
+    cpu_ms: f64,
+}
+
+#[derive(Deserialize)]
+struct Tenants {
+    tenants: f64,
+    resident_mb: f64,
+    bytes_each: f64,
 }
 
 pub(super) fn by_records(run: &Run) -> Result<Shown> {
-    let sizes = read_sizes(run)?;
+    let Growth { sizes, verdicts, .. } = run.figures()?;
     let row = |size: &Size| {
-        let mut row = vec![grouped(&size.records.to_string())];
-        row.extend(size.search.map(|us| format!("{} µs", grouped(&us.to_string()))));
-        row.extend(size.sizes.map(|mb| format!("{} MB", grouped(&mb.to_string()))));
-        let [stopped, stopped_cpu, killed, killed_cpu] = size.first_answer.map(|ms| grouped(&ms.to_string()));
-        row.extend([format!("{stopped} ms ({stopped_cpu})"), format!("{killed} ms ({killed_cpu})")]);
+        let mut row = vec![grouped(size.records)];
+        row.extend(
+            [size.search_cpu_us, size.search_p50_us, size.search_p99_us].map(|us| format!("{} µs", integer(us))),
+        );
+        row.extend([size.index_mb, size.resident_mb, size.disk_mb].map(|mb| format!("{} MB", grouped(mb))));
+        let start = |start: &Start| format!("{} ms ({})", integer(start.ms), integer(start.cpu_ms));
+        row.extend([start(&size.stopped), start(&size.killed)]);
         row
     };
     let heads = [
@@ -58,10 +64,10 @@ pub(super) fn by_records(run: &Run) -> Result<Shown> {
         "first answer after a stop (CPU)",
         "after kill -9 (CPU)",
     ];
-    let rows = table(&heads, &sizes.iter().map(row).collect::<Vec<_>>());
+    let rows = table(&heads, sizes.iter().map(row));
     let text = format!(
         "The first answer is that of a search over HTTP, counted from the start of the process.\n\n{rows}\n{}",
-        verdicts(run)
+        told(&verdicts)
     );
     let records = Axis::logarithmic(
         "records",
@@ -78,13 +84,13 @@ pub(super) fn by_records(run: &Run) -> Result<Shown> {
             "time",
             &[(10.0, "10 µs"), (100.0, "0.1 ms"), (1e3, "1 ms"), (1e4, "10 ms"), (1e5, "0.1 s")],
         ),
-        &[series("CPU time", &|size| size.search[0]), series("p50", &|size| size.search[1])],
+        &[series("CPU time", &|size| size.search_cpu_us), series("p50", &|size| size.search_p50_us)],
     );
     let start = lines(
         "From the start of the process to its first answer",
         &records,
         &Axis::logarithmic("time", &[(10.0, "10 ms"), (100.0, "0.1 s"), (1e3, "1 s"), (1e4, "10 s")]),
-        &[series("after a stop", &|size| size.first_answer[0]), series("after kill -9", &|size| size.first_answer[2])],
+        &[series("after a stop", &|size| size.stopped.ms), series("after kill -9", &|size| size.killed.ms)],
     );
     let plots = vec![
         ("service-search", "Time of one search over HTTP by number of records", search),
@@ -94,17 +100,13 @@ pub(super) fn by_records(run: &Run) -> Result<Shown> {
 }
 
 pub(super) fn by_tenants(run: &Run) -> Result<Shown> {
-    let mut tenants: Vec<(f64, f64)> = Vec::new();
-    let mut rows = Vec::new();
-    for line in run.lines().filter(|line| line.contains(" MB ")) {
-        let [number, memory, each] = numbers(line)[..] else { continue };
-        rows.push(vec![grouped(&number.to_string()), format!("{memory} MB"), grouped(&each.to_string())]);
-        tenants.push((number, memory));
-    }
-    ensure!(!rows.is_empty(), "bench/runs/{}.txt: no rows found", run.name);
-    tenants.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let Growth { mut tenants, verdicts, .. } = run.figures()?;
+    let row = |row: &Tenants| vec![grouped(row.tenants), format!("{} MB", row.resident_mb), integer(row.bytes_each)];
+    let rows = tenants.iter().map(row);
     let heads = ["tenants", "memory of the started service", "bytes for each idle tenant"];
-    let text = format!("{}\n{}", table(&heads, &rows), verdicts(run));
+    let text = format!("{}\n{}", table(&heads, rows), told(&verdicts));
+    tenants.sort_by(|one, other| one.tenants.total_cmp(&other.tenants));
+    let points = tenants.iter().map(|row| (row.tenants, row.resident_mb)).collect();
     let memory = lines(
         "Memory of a started service, by number of tenants",
         &Axis::logarithmic(
@@ -112,31 +114,7 @@ pub(super) fn by_tenants(run: &Run) -> Result<Shown> {
             &[(1.0, "1"), (10.0, "10"), (1e2, "100"), (1e3, "1,000"), (1e4, "10,000"), (1e5, "100,000")],
         ),
         &Axis::linear("MB", &[0.0, 25.0, 50.0, 75.0, 100.0]),
-        &[Series { name: "resident".to_owned(), points: tenants }],
+        &[Series { name: "resident".to_owned(), points }],
     );
     Ok(Shown { text, plots: vec![("tenants", "Memory of a started service by number of tenants", memory)] })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(body: &str) -> Run {
-        let head = "# command: x\n# machine: x\n# date: 2026-11-16\n# commit: x\n\n";
-        Run::parse("growth", &format!("{head}{body}")).unwrap()
-    }
-
-    #[test]
-    fn a_row_is_read_with_and_without_the_speed_of_its_load() {
-        let rest =
-            "85 us     112 us    3013 us    0.1 MB   86.3 MB    0.5 MB    75 ms (30 ms CPU)    78 ms (40 ms CPU)";
-        for speed in ["2883", "kept"] {
-            let sizes = read_sizes(&run(&format!("  records  saves/s\n      100 {speed} {rest}\n"))).unwrap();
-            let [size] = &sizes[..] else { panic!("one row") };
-            assert_eq!((size.records, size.search[0], size.sizes[2]), (100.0, 85.0, 0.5), "{speed}");
-            assert_eq!(size.first_answer, [75.0, 30.0, 78.0, 40.0], "{speed}");
-        }
-        assert!(read_sizes(&run("100 75 ms (30 ms CPU)\n")).is_err(), "figures are missing");
-        assert!(read_sizes(&run("PASS\n")).is_err(), "no rows");
-    }
 }

@@ -3,7 +3,7 @@
 use mnemon_protocol::admin::{CreateAccount, ReleaseText, SetGuard, SetSubscription, SetSuspension};
 use serde_json::json;
 
-use super::{client, encode, show_list, show_one};
+use super::{client, encode, show_list, show_named, show_one};
 use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, NodeCommand, Nodes, Plan, PlanCommand};
 use crate::printer::Printer;
 
@@ -16,7 +16,15 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
         AccountCommand::Create { name, plan, paid_until } => {
-            let body = CreateAccount { name: name.clone(), plan: plan.clone(), paid_until: paid_until.clone() };
+            let body = CreateAccount {
+                name: name.clone(),
+                plan: plan.clone(),
+                paid_until: paid_until.clone(),
+                project: None,
+                admin: None,
+                guard_mode: None,
+                link_hours: None,
+            };
             show_one(printer, &client.post("/accounts", body)?);
         }
         AccountCommand::List { after } => {
@@ -111,12 +119,9 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
         GuardCommand::Rejections { account, limit } => {
             let account = client.account(account.as_ref())?;
             let answer = client.get(&format!("/accounts/{account}/guard/rejections?limit={limit}"))?;
-            show_list(
-                printer,
-                &answer,
-                "rejections",
-                &["at", "project_id", "member_id", "verdict", "stored", "reference", "hash"],
-            );
+            let columns =
+                ["at", "project", "member", "key_label", "text", "why", "source", "stored", "released", "reference"];
+            show_named(printer, &client, || Ok(account.clone()), answer, "rejections", &columns);
         }
         GuardCommand::Release { project, text } => {
             let is_hash = text.trim().len() == HASH_DIGITS;

@@ -67,6 +67,7 @@ fn of_project(
         ProjectIntegrationCommand::Enable { name } => switch(client, printer, &one(name), true),
         ProjectIntegrationCommand::Disable { name } => switch(client, printer, &one(name), false),
         ProjectIntegrationCommand::Remove { name, confirmation } => {
+            client.get(&one(name))?;
             let note = "Its credential is deleted with it and can't be restored.";
             confirmation.ask(&format!("remove the integration '{name}'"), note)?;
             show_one(printer, &client.delete(&one(name))?);

@@ -2,7 +2,8 @@
 
 use mnemon_protocol::admin::{ChangeDepartment, ChangeMember, CreateDepartment, CreateKey, CreateMember, DeleteMember};
 
-use super::{client, encode, show_list, show_one};
+use super::handing_over::{self, changed};
+use super::{client, encode, must_be_id, must_list, show_list, show_named, show_one};
 use crate::arguments::{
     ConnectionCommand, Connections, ConsoleCommand, ConsoleSessions, Department, DepartmentCommand, Key, KeyCommand,
     Member, MemberCommand,
@@ -21,7 +22,8 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
             show_one(printer, &client.post(&all, body)?);
         }
         DepartmentCommand::List => {
-            show_list(printer, &client.get(&all)?, "departments", &["id", "name", "parent_id"]);
+            let columns = ["id", "name", "parent"];
+            show_named(printer, &client, || Ok(account.clone()), client.get(&all)?, "departments", &columns);
         }
         DepartmentCommand::Show { department } => {
             show_one(printer, &client.get(&format!("{all}/{}", encode(&client.department(&account, department)?)))?)
@@ -35,8 +37,10 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
             );
         }
         DepartmentCommand::Delete { department, confirmation } => {
+            let path = format!("{all}/{}", encode(&client.department(&account, department)?));
+            client.get(&path)?;
             confirmation.ask(&format!("delete the department {department}"), "It can't be restored.")?;
-            show_one(printer, &client.delete(&format!("{all}/{}", encode(&client.department(&account, department)?)))?);
+            show_one(printer, &client.delete(&path)?);
         }
     }
     Ok(())
@@ -71,8 +75,8 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             }
         }
         MemberCommand::List => {
-            let columns = ["id", "name", "role", "department_id", "access_until"];
-            show_list(printer, &client.get(&all)?, "members", &columns);
+            let columns = ["id", "name", "role", "department", "access_until"];
+            show_named(printer, &client, || Ok(account.clone()), client.get(&all)?, "members", &columns);
         }
         MemberCommand::Show { member } => {
             let member = client.member(&account, member)?;
@@ -89,13 +93,14 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             let member = client.member(&account, member)?;
             show_one(printer, &client.patch(&format!("{all}/{}", encode(&member)), body)?);
         }
+        MemberCommand::Invite(invite) => handing_over::invite(&client, &account, invite, printer)?,
         MemberCommand::Delete { member, hand_over_to, confirmation } => {
+            let path = format!("{all}/{}", encode(&client.member(&account, member)?));
+            client.get(&path)?;
+            let heir = hand_over_to.as_ref().map(|heir| client.member(&account, heir)).transpose()?;
             let note = "Its keys are refused at once, and it can't be restored.";
             confirmation.ask(&format!("delete the member {member}"), note)?;
-            let id = client.member(&account, member)?;
-            let heir = hand_over_to.as_ref().map(|heir| client.member(&account, heir)).transpose()?;
-            let body = DeleteMember { hand_over_to: heir };
-            show_one(printer, &client.delete_with(&format!("{all}/{}", encode(&id)), body)?);
+            show_one(printer, &client.delete_with(&path, DeleteMember { hand_over_to: heir })?);
         }
     }
     Ok(())
@@ -128,7 +133,7 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             let columns = [
                 "key_id",
                 "hint",
-                "project_id",
+                "project",
                 "access",
                 "label",
                 "workspace",
@@ -136,14 +141,14 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
                 "last_used_at",
                 "revoked_at",
             ];
-            show_list(printer, &client.get("/me/keys")?, "keys", &columns);
+            show_named(printer, &client, || client.account(None), client.get("/me/keys")?, "keys", &columns);
         }
         KeyCommand::List { project, mine: false } => {
             let project = client.project(project.as_ref())?;
             let columns = [
                 "key_id",
                 "hint",
-                "member_id",
+                "member",
                 "access",
                 "label",
                 "workspace",
@@ -151,9 +156,12 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
                 "last_used_at",
                 "revoked_at",
             ];
-            show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
+            let answer = client.get(&format!("/projects/{project}/keys"))?;
+            show_named(printer, &client, || client.account_of(&project), answer, "keys", &columns);
         }
+        KeyCommand::Change(change) => handing_over::change_key(&client, change, printer)?,
         KeyCommand::Revoke { key_id, confirmation } => {
+            must_be_id(key_id, "no such key")?;
             let note = "It is refused at once, with every connection made with it, and can't be restored.";
             confirmation.ask(&format!("revoke the key {key_id}"), note)?;
             show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)))?);
@@ -179,6 +187,7 @@ pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<
             show_list(printer, &client.get(&format!("/projects/{project}/connections"))?, "connections", &columns);
         }
         ConnectionCommand::Revoke { connection_id, confirmation } => {
+            must_be_id(connection_id, "no such connection")?;
             let note = "Its client must connect again; the key stays valid.";
             confirmation.ask(&format!("revoke the connection {connection_id}"), note)?;
             show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)))?);
@@ -192,11 +201,14 @@ pub fn console(arguments: &ConsoleSessions, printer: &Printer) -> anyhow::Result
     let project = client.project(arguments.project.as_ref())?;
     match &arguments.command {
         ConsoleCommand::List => {
-            let columns = ["console_session_id", "browser", "member_id", "key_id", "created_at", "expires_at"];
+            let columns = ["console_session_id", "browser", "member", "key_id", "created_at", "expires_at"];
             let answer = client.get(&format!("/projects/{project}/console-sessions"))?;
-            show_list(printer, &answer, "console_sessions", &columns);
+            show_named(printer, &client, || client.account_of(&project), answer, "console_sessions", &columns);
         }
         ConsoleCommand::End { console_session_id, confirmation } => {
+            let answer = client.get(&format!("/projects/{project}/console-sessions"))?;
+            let missing = "no such console session";
+            must_list(&answer, "console_sessions", "console_session_id", console_session_id, missing)?;
             let note = "Its browser is asked for a key at the next click; the key stays valid.";
             confirmation.ask(&format!("end the console session {console_session_id}"), note)?;
             let path = format!("/projects/{project}/console-sessions/{}", encode(console_session_id));
@@ -204,9 +216,4 @@ pub fn console(arguments: &ConsoleSessions, printer: &Printer) -> anyhow::Result
         }
     }
     Ok(())
-}
-
-/// A changed value: absent keeps what is there, `null` removes it.
-fn changed(value: Option<&String>, is_removed: bool) -> Option<Option<String>> {
-    if is_removed { Some(None) } else { value.cloned().map(Some) }
 }

@@ -2,7 +2,7 @@
 
 use mnemon_protocol::admin::{CreateProject, NameTools};
 
-use super::{client, encode, show_list, show_one};
+use super::{client, encode, must_list, show_list, show_one};
 use crate::arguments::{Project, ProjectCommand, Usage, Workspace, WorkspaceCommand};
 use crate::printer::Printer;
 
@@ -34,10 +34,11 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
             );
         }
         ProjectCommand::Delete { project, confirmation } => {
+            let path = format!("/projects/{}", client.project(Some(project))?);
+            client.get(&path)?;
             let note = "Its keys are refused at once, and it can't be restored.";
             confirmation.ask(&format!("delete the project {project} with all its records"), note)?;
-            let id = client.project(Some(project))?;
-            show_one(printer, &client.delete(&format!("/projects/{id}"))?);
+            show_one(printer, &client.delete(&path)?);
         }
     }
     Ok(())
@@ -56,6 +57,8 @@ pub fn workspace(arguments: &Workspace, printer: &Printer) -> anyhow::Result<()>
             show_list(printer, &answer, "workspaces", &["name", "records", "created_at", "deleted_at"]);
         }
         WorkspaceCommand::Delete { name, confirmation } => {
+            let answer = client.get(&format!("/projects/{project}/workspaces"))?;
+            must_list(&answer, "workspaces", "name", name.trim(), "no such workspace")?;
             let note = "Its records can be restored for 30 days.";
             confirmation.ask(&format!("delete the workspace '{name}' with all its records"), note)?;
             show_one(printer, &client.delete(&format!("/projects/{project}/workspaces/{}", encode(name)))?);

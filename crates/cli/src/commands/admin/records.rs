@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{client, encode, show_list, show_one};
+use super::{client, encode, must_be_id, show_list, show_named, show_one};
 use crate::arguments::{Compact, Record, RecordCommand, Session, SessionCommand};
 use crate::connecting;
 use crate::printer::Printer;
@@ -58,6 +58,7 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.post(&format!("/records/{}/restore", encode(record)), serde_json::json!({}))?);
         }
         RecordCommand::Purge { record, confirmation } => {
+            must_be_id(record, "no such record")?;
             confirmation.ask(&format!("delete the record {record} for good"), "It can't be restored.")?;
             show_one(printer, &client.delete(&format!("/records/{}?purge=true", encode(record)))?);
         }
@@ -78,7 +79,7 @@ fn show_detail(printer: &Printer, answer: &Value) {
         printer.table(&["id", "status", "author", "created_at", "content"], &rows(&rivals));
     }
     printer.text("\nHistory:");
-    printer.table(&["at", "event", "by"], &rows(&history));
+    printer.table(&["at", "event", "by", "key", "record_id"], &rows(&history));
 }
 
 pub fn compact(arguments: &Compact, printer: &Printer) -> anyhow::Result<()> {
@@ -94,10 +95,11 @@ pub fn session(arguments: &Session, printer: &Printer) -> anyhow::Result<()> {
         SessionCommand::List { after, limit } => {
             let after = after.as_ref().map(|after| format!("&after={}", encode(after))).unwrap_or_default();
             let answer = client.get(&format!("/projects/{project}/sessions?limit={limit}{after}"))?;
-            let columns = ["id", "member_id", "client", "bytes", "kept_bytes", "redacted", "updated_at", "name"];
-            show_list(printer, &answer, "sessions", &columns);
+            let columns = ["id", "member", "client", "bytes", "kept_bytes", "redacted", "updated_at", "name"];
+            show_named(printer, &client, || client.account_of(&project), answer, "sessions", &columns);
         }
         SessionCommand::Delete { session, confirmation } => {
+            must_be_id(session, "no such session")?;
             confirmation.ask(&format!("delete the session history {session}"), "It can't be restored.")?;
             show_one(printer, &client.delete(&format!("/projects/{project}/sessions/{}", encode(session)))?);
         }

@@ -26,7 +26,7 @@ pub(super) fn consent(desk: &Desk, printer: &Printer) -> anyhow::Result<ExitCode
          \n    {}\n    using the key with fingerprint {} (from {})\n\n\
          Sent: what you and the assistant say, tool calls, and the first 4,000 characters of each tool's result.\n\
          Not sent: reasoning, system prompts, absolute paths, known kinds of secrets (they are redacted first), and files\n\
-         covered by .mnemonignore. Whoever runs the service can read what is sent.\n\
+         covered by .mnemonignore. The operator of the service can read what is sent.\n\
          To see every line first, run `mnemon agent sync --dry-run --lines`. To withdraw consent at any time, run\n\
          `mnemon agent revoke`.\n",
         desk.settings.url,

@@ -11,6 +11,7 @@ use mnemon_agent::settings::{Source, WorkspaceChoice};
 use serde_json::{Value, json};
 
 use super::Desk;
+use super::checked::{program, spare_saved_key, warning_about_key, warning_about_path};
 use crate::arguments::Install;
 use crate::printer::Printer;
 
@@ -19,7 +20,18 @@ pub(super) fn install(desk: &Desk, install: &Install, printer: &Printer) -> anyh
         let known: Vec<&str> = Target::ALL.into_iter().map(Target::as_str).collect();
         bail!("unknown client '{}'; choose one of {}", install.client, known.join(", "));
     };
-    let entry = entry(desk)?;
+    let mut warnings = Vec::new();
+    if !install.uninstall {
+        if is_to_be_saved(desk) {
+            warnings.extend(warning_about_key(&desk.settings)?);
+            if !install.replace {
+                spare_saved_key(desk)?;
+            }
+        }
+        let program = program(desk, install.copy, true)?;
+        warnings.extend(warning_about_path(desk, &program));
+    }
+    let entry = entry(desk, install.copy)?;
     let command = hook_command(&entry);
     let working_dir = std::env::current_dir().context("can't find the working directory")?;
     let plans = if install.uninstall {
@@ -27,14 +39,16 @@ pub(super) fn install(desk: &Desk, install: &Install, printer: &Printer) -> anyh
     } else {
         install_plans(desk, install, target, &entry, &command, &working_dir)?
     };
+    program(desk, install.copy, install.dry_run)?;
     let mut backups = Vec::new();
     for plan in &plans {
         let is_change = !plan.is_empty() && !install.dry_run;
         backups.push(if is_change { apply(plan, target, &desk.places, !install.uninstall)? } else { None });
     }
     let is_key_kept = !install.uninstall && !install.dry_run && keep_settings(desk)?;
-    let own = [&[entry.command, command, "stdio".to_owned(), "command".to_owned()][..], &entry.args].concat();
-    let report = Report { plans: &plans, backups: &backups, install, target, own: &own, is_key_kept };
+    let words = ["stdio", "command", "local", "custom", "*"].map(str::to_owned);
+    let own = [&[entry.command, command][..], &words, &entry.args].concat();
+    let report = Report { plans: &plans, backups: &backups, install, target, own: &own, is_key_kept, warnings };
     report.show(desk, printer);
     Ok(ExitCode::SUCCESS)
 }
@@ -90,9 +104,9 @@ fn uninstall_plans(desk: &Desk, install: &Install, target: Target, working_dir: 
     Ok(plans)
 }
 
-/// This program, wherever it was started from.
-fn entry(desk: &Desk) -> anyhow::Result<Entry> {
-    let program = std::env::current_exe().context("can't find the path of this program")?;
+/// How to start this program, or its copy.
+fn entry(desk: &Desk, is_copied: bool) -> anyhow::Result<Entry> {
+    let program = program(desk, is_copied, true)?;
     let command = program.to_str().context("the path of this program is not UTF-8")?.to_owned();
     let mut args = vec!["agent".to_owned()];
     match &desk.settings.workspace {
@@ -112,26 +126,37 @@ fn hook_command(entry: &Entry) -> String {
     format!("{} hook", words.collect::<Vec<_>>().join(" "))
 }
 
-/// A word that needs no quoting in a shell.
 fn quoted(word: &str) -> String {
+    if cfg!(windows) { quoted_for_windows(word) } else { quoted_for_shells(word) }
+}
+
+/// A word that needs no quoting in a shell.
+fn quoted_for_shells(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if cfg!(windows) {
-        return if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() };
-    }
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Assistants run hooks by Git Bash, which drops backslashes, by PowerShell, or by cmd. All of them take slashes.
+fn quoted_for_windows(word: &str) -> String {
+    let word = word.replace('\\', "/");
+    if word.contains(' ') { format!("\"{word}\"") } else { word }
 }
 
 /// A flag or variable set now may be missing when the assistant starts the agent. So the URL and the key go into the
 /// agent's own file, which only its owner can read. The assistant's configuration never holds the key.
 fn keep_settings(desk: &Desk) -> anyhow::Result<bool> {
-    let is_passing = |source: &Source| matches!(source, Source::Flag(_) | Source::Environment(_));
-    let settings = &desk.settings;
-    if !is_passing(&settings.key_source) && !is_passing(&settings.url_source) {
+    if !is_to_be_saved(desk) {
         return Ok(false);
     }
     let file = desk.places.shown(&desk.places.settings_file);
-    settings.save(&desk.places).with_context(|| format!("can't save the URL and the key in {file}"))?;
+    desk.settings.save(&desk.places).with_context(|| format!("can't save the URL and the key in {file}"))?;
     Ok(true)
+}
+
+/// Whether a flag or a variable says something that is not saved yet.
+fn is_to_be_saved(desk: &Desk) -> bool {
+    let is_passing = |source: &Source| matches!(source, Source::Flag(_) | Source::Environment(_));
+    is_passing(&desk.settings.key_source) || is_passing(&desk.settings.url_source)
 }
 
 struct Report<'a> {
@@ -142,6 +167,7 @@ struct Report<'a> {
     /// The values in configurations that are ours, and may be shown.
     own: &'a [String],
     is_key_kept: bool,
+    warnings: Vec<String>,
 }
 
 impl Report<'_> {
@@ -167,6 +193,9 @@ impl Report<'_> {
         }
         if !self.install.uninstall && desk.settings.key.is_none() {
             printer.text("No API key yet: run this again with --key, or set MNEMON_API_KEY for the assistant.");
+        }
+        for warning in &self.warnings {
+            printer.text(warning);
         }
         for (path, what) in self.left(desk) {
             printer.text(&format!("Left in place: {} ({what}).", desk.places.shown(&path)));
@@ -216,6 +245,20 @@ impl Report<'_> {
             "changed": self.plans.iter().any(is_changed),
             "files": files.collect::<Vec<_>>(),
             "left_in_place": left,
+            "warnings": self.warnings,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_s_path_survives_the_shell() {
+        assert_eq!(quoted_for_windows(r"C:\Users\ana\mnemon.exe"), "C:/Users/ana/mnemon.exe");
+        assert_eq!(quoted_for_windows(r"C:\Users\Ana B\mnemon.exe"), "\"C:/Users/Ana B/mnemon.exe\"");
+        assert_eq!(quoted_for_shells("/opt/mnemon"), "/opt/mnemon");
+        assert_eq!(quoted_for_shells("/opt/it's/mnemon"), r"'/opt/it'\''s/mnemon'");
     }
 }

@@ -16,7 +16,9 @@ pub fn check(dir: &Path) -> Vec<Finding> {
     let found = match inspect(dir) {
         Ok(None) => return Vec::new(),
         Ok(Some(found)) => found,
-        Err(error) => return vec![Finding { what: "data directory", outcome: Err(damaged(dir, &error.to_string())) }],
+        Err(error) => {
+            return vec![Finding { what: "data directory".to_owned(), outcome: Err(damaged(dir, &error.to_string())) }];
+        }
     };
     let read = format!(
         "{} records in {:.1} MB read; all checksums match; {} index snapshots",
@@ -25,9 +27,9 @@ pub fn check(dir: &Path) -> Vec<Finding> {
         found.snapshots
     );
     vec![
-        Finding { what: "data directory", outcome: Ok(read) },
-        Finding { what: "room on the disk", outcome: room(&found) },
-        Finding { what: "file permissions", outcome: permissions(&found) },
+        Finding { what: "data directory".to_owned(), outcome: Ok(read) },
+        Finding { what: "room on the disk".to_owned(), outcome: room(&found) },
+        Finding { what: "file permissions".to_owned(), outcome: permissions(&found) },
     ]
 }
 
@@ -56,5 +58,5 @@ fn permissions(found: &Inspection) -> anyhow::Result<String> {
         return Ok("only the owner can read the data".to_owned());
     }
     let names: Vec<String> = found.open_to_others.iter().map(|path| path.display().to_string()).collect();
-    bail!("others can read {}; run: chmod go-rwx {}", names.join(", "), names.join(" "))
+    bail!("others can read {}; run: {}", names.join(", "), mnemon_platform::files::how_to_close(&found.open_to_others))
 }

@@ -73,11 +73,7 @@ impl Sink for Folder {
 }
 
 fn make_folder(path: &Path) -> anyhow::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).with_context(|| format!("can't make {}", path.display()))
+    mnemon_platform::files::make_folder(path).with_context(|| format!("can't make {}", path.display()))
 }
 
 /// A record as a note: its fields, then its text with one end of line after it.

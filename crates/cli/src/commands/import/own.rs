@@ -58,7 +58,7 @@ fn line(place: String, text: &str, desk: &mut Desk<'_>, count: &mut Count) -> an
             count.end = Some(end);
             Ok(())
         }
-        Ok(line @ ExportLine::Source(_)) => desk.line(place, &line),
+        Ok(ExportLine::Source(source)) => desk.source(place, source),
         Err(error) => {
             desk.left_out(place, format!("not a line of an export: {error}"));
             Ok(())

@@ -58,7 +58,7 @@ struct Sighting {
     is_confirmed: bool,
 }
 
-/// Something was saved into one life of a workspace for these people.
+/// Something was saved for these people since the workspace was last made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Touched {
     project: usize,

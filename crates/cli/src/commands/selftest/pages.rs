@@ -10,7 +10,7 @@ use super::world::World;
 use super::{Finding, leak};
 
 /// How many records a page of the list has.
-const PAGE_ROWS: usize = 25;
+const PAGE_ROWS: usize = 20;
 
 impl World {
     /// A person opens a page.

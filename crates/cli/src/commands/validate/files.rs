@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ignore::WalkBuilder;
+use mnemon_platform::files::real_path;
 use percent_encoding::percent_decode_str;
 
 use super::git::{Entries, Entry};
@@ -65,7 +66,7 @@ pub fn scopes(
 ) -> anyhow::Result<Vec<String>> {
     let scope = |path: &PathBuf| {
         let typed = working_dir.join(path);
-        let on_disk = typed.canonicalize().ok();
+        let on_disk = real_path(&typed).ok();
         let is_on_disk = on_disk.is_some();
         let inside = on_disk.or_else(|| plain(&typed)).and_then(|path| relative(root, &path));
         match inside {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_that_a_walk_meets_are_there() {
+    fn only_files_that_a_walk_finds_are_there() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for name in ["src/a.rs", "b c.md", "secret.env", "target/out.txt"] {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+use mnemon_platform::files::real_path;
 
 /// Settings that count before those of the repository. A repository is data from others: its configuration must not
 /// decide what runs here. A bare one inside of a clone may come from anybody, so only working trees count.
@@ -73,7 +74,7 @@ impl Repository {
         let told = run(folder, &["rev-parse", "--show-object-format", "--show-toplevel"], b"")?;
         let told = String::from_utf8(told).context("the repository's path is not UTF-8")?;
         let (format, root) = told.split_once('\n').context("can't read git's answer")?;
-        let root = PathBuf::from(root.strip_suffix('\n').unwrap_or(root)).canonicalize()?;
+        let root = real_path(Path::new(root.strip_suffix('\n').unwrap_or(root)))?;
         Ok(Some(Self { root, is_sha256: format == "sha256" }))
     }
 

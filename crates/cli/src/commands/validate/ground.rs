@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use mnemon_platform::files::real_path;
 use mnemon_protocol::admin::SourceJson;
 
 use super::files::{self, OnDisk};
@@ -74,7 +75,7 @@ impl Ground {
         sources: &[SourceJson],
         memory: &mut Memory,
     ) -> anyhow::Result<Self> {
-        let working_dir = working_dir.canonicalize().context("can't find the working directory")?;
+        let working_dir = real_path(working_dir).context("can't find the working directory")?;
         let Some(repository) = Repository::find(&working_dir)? else {
             return Self::of_folder(working_dir, validate);
         };

@@ -11,19 +11,25 @@ fn typed(house: &House, arguments: &[&str], answer: &str) -> Done {
     at_terminal(house.place.command(&[arguments, &connection].concat()), answer)
 }
 
+/// An id that nothing has.
+const ABSENT: &str = "01980000-0000-7000-8000-00000000dead";
+
 #[test]
 fn without_a_terminal_every_command_that_destroys_needs_yes() {
     let house = House::open();
-    let commands: [&[&str]; 10] = [
-        &["project", "delete", "x"],
-        &["department", "delete", "x"],
-        &["member", "delete", "x"],
-        &["key", "revoke", "x"],
-        &["connection", "revoke", "x"],
-        &["integration", "remove", "x"],
-        &["workspace", "delete", "x"],
-        &["record", "purge", "x"],
-        &["session", "delete", "x"],
+    house.admin_json(&["project", "create", "Shop"]);
+    house.admin_json(&["department", "create", "Sales"]);
+    house.admin_json(&["member", "create", "Ben"]);
+    house.admin_json(&["remember", "one", "--workspace", "kiln"]);
+    let commands: [&[&str]; 9] = [
+        &["project", "delete", "Shop"],
+        &["department", "delete", "Sales"],
+        &["member", "delete", "Ben"],
+        &["key", "revoke", ABSENT],
+        &["connection", "revoke", ABSENT],
+        &["workspace", "delete", "kiln"],
+        &["record", "purge", ABSENT],
+        &["session", "delete", ABSENT],
         &["forget", "--source-id", "x"],
     ];
     for command in commands {
@@ -34,6 +40,28 @@ fn without_a_terminal_every_command_that_destroys_needs_yes() {
         assert!(is_clear, "{command:?}: {}", refused.err);
         let agreed = house.admin(&[command, &["--yes"]].concat());
         assert!(!agreed.err.contains("--yes"), "{command:?}: {}", agreed.err);
+    }
+}
+
+#[test]
+fn nobody_is_asked_about_what_is_not_there() {
+    let house = House::open();
+    let commands: [(&[&str], &str); 10] = [
+        (&["project", "delete", "x"], "no project is called `x`; projects: default"),
+        (&["department", "delete", "x"], "no department is called `x`; there are none"),
+        (&["member", "delete", "Nobody"], "no member is called `Nobody`; members: admin"),
+        (&["member", "delete", ABSENT], "no such member"),
+        (&["key", "revoke", "x"], "no such key"),
+        (&["connection", "revoke", "x"], "no such connection"),
+        (&["integration", "remove", "x"], "no such integration"),
+        (&["workspace", "delete", "x"], "no such workspace"),
+        (&["record", "purge", "x"], "no such record"),
+        (&["session", "delete", "x"], "no such session"),
+    ];
+    for (command, expected) in commands {
+        let done = typed(&house, command, "y\n");
+        assert!(done.code == 1 && !done.err.contains("Go on?"), "{command:?}: {done:?}");
+        assert!(done.err.contains(&format!("error: {expected}")), "{command:?}: {}", done.err);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `mnemon guard`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::house::{House, masked, text};
 
@@ -16,9 +16,14 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     let reference = text(&found["rejections"][0], "reference");
     let how = format!("(reference {reference}; an admin can release the text with it)");
     assert_eq!(refused.err, format!("error: Memory rejected by Mnemon Guard {how}\n"));
-    let head = "AT PROJECT ID MEMBER ID VERDICT STORED REFERENCE HASH";
-    let table = format!("{head}\n<time> <id> <id> refuse false {reference} <hash>");
+    let head = "AT PROJECT MEMBER KEY LABEL TEXT WHY SOURCE STORED RELEASED REFERENCE";
+    let what = "content, 84 characters tells assistants to ignore instructions or checks";
+    let table = format!("{head}\n<time> default admin first key {what} - false false {reference}");
     assert_eq!(masked(&house.admin(&["guard", "rejections"])), table);
+    let for_programs = house.admin(&["remember", TO_AN_AGENT, "--json"]);
+    let told: Value = serde_json::from_str(&for_programs.err).expect("JSON");
+    let error = text(&told, "error");
+    assert!(error.contains(&format!("(reference {}; an admin", text(&told, "reference"))), "{told}");
     assert_eq!(masked(&house.admin(&["guard", "release", &project, &reference])), "released <hash>");
     let hash = text(&found["rejections"][0], "hash");
     assert_eq!(masked(&house.operator(&["guard", "release", &project, &hash])), "released <hash>");

@@ -86,9 +86,13 @@ pub(crate) fn masked(done: &Done) -> String {
         key if key.starts_with("mnm_") && key.len() == 53 => "<key>".to_owned(),
         hash if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => "<hash>".to_owned(),
         moment if moment.starts_with("20") && moment.contains('T') && moment.ends_with('Z') => "<time>".to_owned(),
+        minute if minute.len() == 6 && minute.as_bytes()[2] == b':' && minute.ends_with('Z') => "<minute>".to_owned(),
         day if day.len() == 10 && day.starts_with("20") && day.matches('-').count() == 2 => "<day>".to_owned(),
         other => other.to_owned(),
     };
-    let line = |line: &str| line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ");
+    let line = |line: &str| {
+        let words: Vec<String> = line.split_whitespace().map(mask).collect();
+        words.join(" ").replace("<day> <minute>", "<time>")
+    };
     done.out.lines().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,6 @@
 //! `mnemon integration`, as an admin and the operator type it, and the keys that credentials are encrypted with.
 
-use mnemon_testkit::{TestUpstream, Trick, read_tool};
+use mnemon_testkit::{Caller, TestUpstream, Trick, read_tool};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -12,14 +12,14 @@ const CANARY: &str = "upstream-secret-0815-canary";
 /// An upstream on its own runtime, because the tests here are not async.
 struct Upstream {
     server: TestUpstream,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl Upstream {
     fn start() -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let server = runtime.block_on(TestUpstream::start());
-        Self { server, _runtime: runtime }
+        Self { server, runtime }
     }
 }
 
@@ -79,6 +79,23 @@ fn an_admin_adds_looks_accepts_switches_and_removes() {
     assert_eq!(named, "tool names underscores");
     assert_eq!(masked(&house.admin(&["integration", "remove", "host", "--yes"])), "deleted true");
     assert_eq!(masked(&house.admin(&["integration", "list"])), table);
+}
+
+#[test]
+fn a_call_to_a_system_that_never_answered_says_so_and_ping_is_as_each_revision_has_it() {
+    let (house, upstream) = (house(), Upstream::start());
+    upstream.server.on_list(Trick::Status(503));
+    assert_eq!(add(&house, &upstream, &["--allow", "echo"]).code, 1);
+    upstream.runtime.block_on(async {
+        let caller = Caller::connect(&house.service.url, &house.key);
+        let silent = caller.call("gateway_call", json!({"server": "host", "tool": "echo"})).await;
+        let cause = "'host' has not answered yet, so its tools are not known; try again in a minute";
+        assert_eq!(silent.text(), format!("Error executing tool gateway_call: {cause}"));
+        let ping = caller.request("ping", json!({})).await;
+        assert_eq!((ping.status, &ping.json()["result"]), (200, &json!({})));
+        let modern = caller.modern("ping", json!({})).await;
+        assert_eq!((modern.status, &modern.json()["error"]["code"]), (404, &json!(-32601)), "2026-07-28 has no ping");
+    });
 }
 
 #[test]

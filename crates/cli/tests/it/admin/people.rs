@@ -10,7 +10,7 @@ fn departments_are_made_moved_listed_and_removed() {
     let top = text(&house.admin_json(&["department", "create", "Sales"]), "id");
     let made = house.admin(&["department", "create", "North", "--parent", &top]);
     assert_eq!(masked(&made), "id <id>\nname North\nparent id <id>");
-    let table = "ID NAME PARENT ID\n<id> North <id>\n<id> Sales -";
+    let table = "ID NAME PARENT\n<id> North Sales\n<id> Sales -";
     assert_eq!(masked(&house.admin(&["department", "list"])), table);
     assert_eq!(masked(&house.operator(&["department", "list", "--account", &house.account()])), table);
     let north = text(&house.admin_json(&["department", "list"])["departments"][0], "id");
@@ -54,7 +54,7 @@ fn members_come_change_and_go() {
     let ben = text(&ben, "id");
     let zoe = text(&house.admin_json(&["member", "create", "Zoe"]), "id");
     let table =
-        "ID NAME ROLE DEPARTMENT ID ACCESS UNTIL\n<id> Ben head <id> <time>\n<id> Zoe member - -\n<id> admin admin - -";
+        "ID NAME ROLE DEPARTMENT ACCESS UNTIL\n<id> Ben head Sales <time>\n<id> Zoe member - -\n<id> admin admin - -";
     assert_eq!(masked(&house.admin(&["member", "list"])), table);
     let changed = house.admin_json(&["member", "change", &ben, "--no-department", "--no-end", "--role", "member"]);
     assert_eq!((&changed["department_id"], &changed["access_until"]), (&Value::Null, &Value::Null));
@@ -108,11 +108,11 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     house.with_key(&key, &["remember", "made with the second key"]);
     let table = masked(&house.operator(&["key", "list", "--project", &project]));
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "KEY ID HINT MEMBER ID ACCESS LABEL WORKSPACE EXPIRES AT LAST USED AT REVOKED AT");
+    assert_eq!(lines[0], "KEY ID HINT MEMBER ACCESS LABEL WORKSPACE EXPIRES AT LAST USED AT REVOKED AT");
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(table.contains(" <id> read phone desk - - -"), "{table}");
+    assert!(table.contains(" admin read phone desk - - -"), "{table}");
     let listed = house.admin_json(&["key", "list"]).to_string();
-    assert!(table.contains(&format!("<id> {} <id>", &key[key.len() - 4..])), "{table}");
+    assert!(table.contains(&format!("<id> {} admin", &key[key.len() - 4..])), "{table}");
     assert!(!listed.contains(&key) && !table.contains("<key>"));
     assert_eq!(masked(&house.admin(&["key", "revoke", &id, "--yes"])), "revoked true");
     let refused = house.with_key(&key, &["search", "second"]);
@@ -122,4 +122,20 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
         "{}",
         refused.err
     );
+}
+
+/// The accounts guide promises names wherever an id is taken.
+#[test]
+fn the_operator_names_a_project_and_a_member_too() {
+    let house = House::open();
+    house.admin_json(&["project", "create", "Website"]);
+    let create = |project: &str| house.operator(&["key", "create", "--member", "admin", "--project", project]);
+    assert!(masked(&create("Website")).starts_with("key id <id>\nkey <key>\n"));
+    let unknown = create("Web");
+    assert_eq!(unknown.err, "error: no project is called `Web`; projects: default, Website\n");
+    assert_eq!(masked(&house.operator(&["key", "list", "--project", "Website"])).lines().count(), 2);
+    let account = house.operator_json(&["account", "create", "Elsewhere"]);
+    house.operator_json(&["project", "create", "Website", "--account", &text(&account, "id")]);
+    let several = create("Website");
+    assert!(several.err.starts_with("error: several projects are called `Website`; give the id"), "{several:?}");
 }

@@ -56,7 +56,7 @@ fn a_conflict_is_shown_and_settled() {
         "Contradicted by:",
         "<id> conflict admin <time> Deploys are on Monday",
         "History:",
-        "<time> saved admin",
+        "<time> saved admin first key -",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }

@@ -118,13 +118,11 @@ fn a_hook_without_its_service_is_silent_and_soon_over() {
     let away = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let mute = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addresses = [away, mute.local_addr().expect("an address")];
-    let home = Home::new();
     for address in addresses {
+        let home = Home::new();
         let url = format!("http://{address}");
         let variables = [("MNEMON_URL", url.as_str()), ("MNEMON_API_KEY", "mnm_any")];
-        for (input, expected) in
-            [(start("SessionStart", "startup"), ""), (prompt("where do we deploy to?"), ""), (cursor_start(), "{}")]
-        {
+        for (input, expected) in [(start("SessionStart", "startup"), ""), (prompt("where do we deploy to?"), "")] {
             let began = Instant::now();
             let done = run(&home, &[], &variables, input.to_string().as_bytes());
             assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, expected, ""));
@@ -143,6 +141,13 @@ async fn nothing_that_is_wrong_fails_the_client() {
         let done = run(&home, &[], &[("MNEMON_URL", &server.url), ("MNEMON_API_KEY", "mnm_any")], input);
         assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
     }
+    for (input, variables) in [
+        (cursor_start(), &[("MNEMON_URL", server.url.as_str()), ("MNEMON_API_KEY", "mnm_wrong")][..]),
+        (cursor_start(), &[("MNEMON_URL", server.url.as_str())]),
+    ] {
+        let done = run(&Home::new(), &[], variables, input.to_string().as_bytes());
+        assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "{}", ""), "{variables:?}");
+    }
     let input = start("SessionStart", "startup").to_string();
     for variables in [
         &[("MNEMON_URL", server.url.as_str()), ("MNEMON_API_KEY", "mnm_wrong")][..],
@@ -150,12 +155,50 @@ async fn nothing_that_is_wrong_fails_the_client() {
         &[("MNEMON_URL", "not an address")],
         &[("HOME", "")],
     ] {
+        let home = Home::new();
         let done = run(&home, &[], variables, input.as_bytes());
         assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""), "{variables:?}");
     }
+    let home = Home::new();
     home.write(".config/mnemon/agent.toml", "this is = not [toml");
     let done = run(&home, &[], &[], input.as_bytes());
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hook_that_keeps_failing_is_told_once_and_doctor_knows_it_until_it_works() {
+    let server = TestServer::start().await;
+    let ana = server.new_user().await;
+    ana.remember("the office opens at nine").await;
+    let home = Home::new();
+    let url = ("MNEMON_URL", server.url.as_str());
+    let hook = |key: &str, input: Value| {
+        let done = run(&home, &[], &[url, ("MNEMON_API_KEY", key)], input.to_string().as_bytes());
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:?}");
+        done.out
+    };
+    let doctor = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mnemon"));
+        command.arg("doctor").env_clear().env("HOME", home.path()).current_dir(home.path());
+        Done::of(command.env("MNEMON_URL", &server.url).env("MNEMON_API_KEY", &ana.key).output().expect("it runs")).out
+    };
+    assert!(!doctor().contains("hooks"), "{}", doctor());
+    assert_eq!(hook("mnm_wrong", start("SessionStart", "startup")), "", "the first time may be chance");
+    assert_eq!(hook("mnm_wrong", prompt("where do we deploy to?")), "");
+    let told: Value = serde_json::from_str(&hook("mnm_wrong", start("SessionStart", "startup"))).expect("JSON");
+    let line = told["systemMessage"].as_str().expect("a person is told");
+    assert!(line.starts_with("Mnemon: memory has been missing from sessions since 20"), "{line}");
+    let why = format!("{} rejected the API key from the environment variable MNEMON_API_KEY", server.url);
+    assert!(line.ends_with(&format!(": {why}. Run `mnemon doctor`.")), "{line}");
+    assert_eq!(told["hookSpecificOutput"]["additionalContext"], line, "and so is the assistant");
+    assert_eq!(hook("mnm_wrong", start("SessionStart", "startup")), "", "once a day");
+    assert_eq!(hook("mnm_wrong", cursor_start()), "{}");
+    let said = doctor();
+    assert!(said.contains("FAILED  hooks: they have failed since ") && said.contains(&why), "{said}");
+    // On a busy machine a hook may run out of time.
+    let until = Instant::now() + Duration::from_secs(60);
+    while hook(&ana.key, start("SessionStart", "clear")).is_empty() && Instant::now() < until {}
+    assert!(!doctor().contains("hooks"), "it works again");
 }
 
 /// The markers by which chat templates, hooks and tools of the common assistants tell who speaks and what is called.

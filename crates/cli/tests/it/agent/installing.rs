@@ -1,29 +1,42 @@
 //! `mnemon agent install` as a person types it, for each client.
 
 use std::path::Path;
+use std::process::Command;
+
+use mnemon_testkit::TestServer;
 
 use super::process::Home;
+use crate::process::Done;
 
-const CLIENTS: [(&str, &str, &str); 5] = [
+const CLIENTS: [(&str, &str, &str); 11] = [
     ("claude-code", ".claude.json", "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}"),
     ("claude-desktop", ".config/Claude/claude_desktop_config.json", "{\n  \"mcpServers\": {}\n}\n"),
+    ("cline", ".cline/data/settings/cline_mcp_settings.json", "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n"),
+    ("copilot-cli", ".copilot/mcp-config.json", "{\"mcpServers\":{\"x\":{\"tools\":[\"*\"]}}}"),
+    ("gemini-cli", ".gemini/settings.json", "{\n  // mine\n  \"ui\": { \"theme\": \"x\" }\n}\n"),
+    ("opencode", ".config/opencode/opencode.jsonc", "{\n  \"theme\": \"x\", // dark\n  \"mcp\": {},\n}\n"),
+    ("windsurf", ".codeium/windsurf/mcp_config.json", "{\r\n  \"mcpServers\": {}\r\n}\r\n"),
+    ("zed", ".config/zed/settings.json", "// Zed settings\n{\n  \"theme\": \"One Dark\", // mine\n}\n"),
     ("codex", ".codex/config.toml", "# mine\nmodel = \"o4\" # fast\n\n[mcp_servers.x]\ncommand = \"x\"\n"),
     ("cursor", ".cursor/mcp.json", "{ \"mcpServers\": { \"x\": { \"url\": \"https://x.example/mcp\" } } }"),
     ("vscode", ".config/Code/User/mcp.json", "{\n\t// mine\n\t\"servers\": {\n\t\t\"x\": {}, // last\n\t},\n}\n"),
 ];
+
+/// For a service that is not there, so that nothing that happens to run here is asked.
+const KEY: [(&str, &str); 2] = [("MNEMON_URL", "http://127.0.0.1:9"), ("MNEMON_API_KEY", "mnm_secret")];
 
 #[test]
 fn every_client_takes_the_agent_in_and_gives_it_back() {
     for (client, file, before) in CLIENTS {
         let home = Home::new();
         let path = home.write(file, before);
-        let dry = home.run(&["install", "--client", client, "--dry-run"], &[("MNEMON_API_KEY", "mnm_secret")]);
+        let dry = home.run(&["install", "--client", client, "--dry-run"], &KEY);
         assert_eq!(dry.code, 0, "{}", dry.err);
         assert!(dry.out.contains("\n+ ") && dry.out.contains("nothing was changed"), "{}", dry.out);
         assert_eq!(std::fs::read_to_string(&path).expect("there"), before);
         assert!(!home.path().join(".config/mnemon/agent.toml").exists(), "a dry run keeps nothing");
 
-        let done = home.run(&["install", "--client", client], &[("MNEMON_API_KEY", "mnm_secret")]);
+        let done = home.run(&["install", "--client", client], &KEY);
         assert_eq!(done.code, 0, "{}", done.err);
         let with = std::fs::read_to_string(&path).expect("there");
         assert!(with.contains(env!("CARGO_BIN_EXE_mnemon")) && with.contains("agent"), "{with}");
@@ -53,7 +66,8 @@ fn a_project_file_and_a_wrong_client_are_understood() {
     assert_eq!(wrong.code, 1);
     assert_eq!(
         wrong.err,
-        "error: unknown client 'emacs'; choose one of claude-code, claude-desktop, codex, cursor, vscode\n"
+        "error: unknown client 'emacs'; choose one of claude-code, claude-desktop, cline, codex, copilot-cli, cursor, \
+         gemini-cli, opencode, vscode, windsurf, zed\n"
     );
     home.write(".cursor/mcp.json", "{ broken");
     let broken = home.run(&["install", "--client", "cursor"], &[]);
@@ -87,7 +101,7 @@ fn hooks_and_instructions_come_and_go_without_a_trace_and_what_stays_is_named() 
             }
             let before = files(&home);
             let all = ["install", "--client", client, "--hooks", "--instructions", "--workspace", "auto"];
-            let key = [("MNEMON_API_KEY", "mnm_secret")];
+            let key = KEY;
             let dry = home.run(&[&all[..], &["--dry-run"]].concat(), &key);
             assert!(dry.code == 0 && dry.out.contains("Dry run"), "{dry:?}");
             assert_eq!(files(&home), before, "a dry run changes nothing");
@@ -109,6 +123,24 @@ fn hooks_and_instructions_come_and_go_without_a_trace_and_what_stays_is_named() 
             assert_eq!(after, before, "{client}");
         }
     }
+}
+
+/// Where earlier versions kept it, the records of a service lie too.
+#[test]
+fn state_leaves_the_folder_of_the_records_and_nothing_invites_to_delete_that() {
+    let home = Home::new();
+    let records = home.write(".local/share/mnemon/mnemon.db", "records");
+    home.write(".local/share/mnemon/consent.toml", "");
+    home.write(".local/share/mnemon/sessions/a.json", "{}");
+    home.run(&["install", "--client", "zed"], &[]);
+    let gone = home.run(&["install", "--client", "zed", "--uninstall"], &[]);
+    assert!(gone.code == 0 && !gone.out.contains(".local/share"), "{gone:?}");
+    let is_there = |name: &str| home.path().join(name).exists();
+    for name in ["consent.toml", "sessions/a.json"] {
+        assert!(is_there(&format!(".local/state/mnemon/{name}")), "{name} came along");
+        assert!(!is_there(&format!(".local/share/mnemon/{name}")), "{name} left");
+    }
+    assert_eq!(std::fs::read_to_string(records).expect("it stays"), "records");
 }
 
 #[test]
@@ -151,4 +183,93 @@ fn a_difference_hides_what_others_keep_in_the_file() {
             assert!(done.code == 0 && !done.out.contains(token) && !done.out.contains("4711"), "{done:?}");
         }
     }
+}
+
+const SETTINGS: &str = ".config/mnemon/agent.toml";
+
+fn mnemon(home: &Home, arguments: &[&str]) -> Done {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mnemon"));
+    command.args(arguments).current_dir(home.path()).env_clear().env("HOME", home.path());
+    Done::of(command.output().expect("the binary runs"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rejected_key_is_refused_and_a_working_one_is_not_replaced_silently() {
+    let server = TestServer::start().await;
+    let (ana, ben) = (server.new_user().await, server.new_user().await);
+    let home = Home::new();
+    let install = |url: &str, key: &str, more: &[&str]| {
+        home.run(&[&["install", "--client", "cursor", "--url", url, "--key", key], more].concat(), &[])
+    };
+    let settings = || std::fs::read_to_string(home.path().join(SETTINGS)).unwrap_or_default();
+    let refused = install(&server.url, "mnm_wrong", &[]);
+    assert!(refused.code == 1 && refused.err.contains(" does not know this key"), "{refused:?}");
+    assert!(refused.err.ends_with(". Nothing was changed\n"), "{refused:?}");
+    assert!(settings().is_empty() && !home.path().join(".cursor").exists());
+
+    let away = install("http://127.0.0.1:9", "mnm_any", &[]);
+    assert_eq!(away.code, 0, "{away:?}");
+    assert!(away.out.contains("The key was not checked: no answer from http://127.0.0.1:9"), "{}", away.out);
+    let spared = install(&server.url, &ana.key, &[]);
+    assert!(spared.code == 1 && spared.err.contains("holds a key that can't be checked now"), "{spared:?}");
+    assert_eq!(install(&server.url, &ana.key, &["--replace"]).code, 0);
+    let kept = settings();
+    assert!(kept.contains(&ana.key), "{kept}");
+    assert_eq!(install(&server.url, &ana.key, &[]).code, 0, "the same key again");
+    let spared = install(&server.url, &ben.key, &[]);
+    assert!(spared.code == 1 && spared.err.contains(" that works, for http://127.0.0.1:"), "{spared:?}");
+    assert!(spared.err.contains("pass --replace to replace it"), "{spared:?}");
+    assert_eq!(settings(), kept);
+    assert_eq!(install(&server.url, &ben.key, &["--replace"]).code, 0);
+    assert!(settings().contains(&ben.key));
+}
+
+#[test]
+fn a_program_in_a_build_folder_is_said_to_go_and_can_be_copied() {
+    let home = Home::new();
+    let plain = home.run(&["install", "--client", "zed"], &[]);
+    assert!(plain.out.contains(" lies in a build folder, and `cargo clean` would break the assistant"), "{plain:?}");
+    home.run(&["install", "--client", "zed", "--uninstall"], &[]);
+    let copied = home.run(&["install", "--client", "zed", "--copy"], &[]);
+    assert!(copied.code == 0 && !copied.out.contains("build folder"), "{copied:?}");
+    let copy = home.path().join(".local/bin/mnemon");
+    let entry = std::fs::read_to_string(home.path().join(".config/zed/settings.json")).expect("there");
+    assert!(entry.contains(&copy.display().to_string()), "{entry}");
+    let runs = Command::new(&copy).arg("--version").output().expect("the copy runs");
+    assert!(runs.status.success());
+    // What `doctor` says of it, before and after the copy is gone.
+    let said = mnemon(&home, &["doctor"]).out;
+    assert!(said.contains("ok      zed, the agent: ~/.config/zed/settings.json starts "), "{said}");
+    std::fs::remove_file(copy).expect("it is there");
+    let said = mnemon(&home, &["doctor"]).out;
+    let again = "which is not there; run `mnemon agent install --client zed` again";
+    assert!(said.lines().any(|line| line.starts_with("FAILED  zed, the agent: ") && line.ends_with(again)), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_checks_every_client_hook_and_saved_key() {
+    let server = TestServer::start().await;
+    let ana = server.new_user().await;
+    let home = Home::new();
+    for (client, ..) in CLIENTS {
+        let more: &[&str] = if matches!(client, "claude-code" | "codex" | "cursor") { &["--hooks"] } else { &[] };
+        let connection = ["--url", &server.url, "--key", &ana.key];
+        let done = home.run(&[&["install", "--client", client], more, &connection[..]].concat(), &[]);
+        assert_eq!(done.code, 0, "{client}: {done:?}");
+    }
+    home.write(".config/mnemon/profiles/old.toml", format!("url = \"{}\"\nkey = \"mnm_gone\"\n", server.url));
+    let said = mnemon(&home, &["doctor"]).out;
+    for (client, ..) in CLIENTS {
+        assert!(said.contains(&format!("ok      {client}, the agent: ")), "{client}: {said}");
+        let has_hooks = said.contains(&format!("ok      {client}, the hooks: "));
+        assert_eq!(has_hooks, matches!(client, "claude-code" | "codex" | "cursor"), "{client}: {said}");
+    }
+    assert!(said.contains(&format!("ok      saved key: {} accepts it, as ", server.url)), "{said}");
+    assert!(
+        said.contains(&format!("FAILED  saved key of profile old: {} does not know this key", server.url)),
+        "{said}"
+    );
+    home.write(".cursor/mcp.json", "{ broken");
+    let said = mnemon(&home, &["doctor"]).out;
+    assert!(said.contains("FAILED  cursor, the agent: ") && said.contains(" is not valid JSON"), "{said}");
 }

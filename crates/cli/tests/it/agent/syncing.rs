@@ -9,6 +9,7 @@ use serde_json::json;
 use super::process::Home;
 use super::secrets::agree;
 use super::transcripts;
+use crate::process::Place;
 
 struct Scene {
     server: TestServer,
@@ -224,6 +225,21 @@ async fn the_agents_own_folder_is_closed_to_others() {
         }
     }
     assert!(files >= 3, "consent, notes and the last sync");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_histories_names_whose_they_are_to_a_plain_member_too() {
+    let scene = Scene::open().await;
+    transcripts::fill(&scene.home, 1, 3);
+    scene.sync(&[]);
+    let listed = Place::new().run(&["session", "list", "--url", &scene.server.url, "--key", &scene.ana.key]);
+    assert_eq!((listed.code, listed.err.as_str()), (0, ""), "{listed:?}");
+    let lines: Vec<&str> = listed.out.lines().collect();
+    assert_eq!(lines.len(), 3, "a head and two histories: {}", listed.out);
+    for line in &lines[1..] {
+        assert_eq!(line.split_whitespace().nth(1), Some("somebody"), "{line}");
+        assert!(line.contains("2027-01-15 08:0"), "a time ends with its minute: {line}");
+    }
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Every operation: what it does, what it takes and what it answers.
 
 use mnemon_protocol::admin::{
-    AcceptTools, AcceptedJson, AccountJson, AskContext, AuditJson, ChangeDepartment, ChangeMember, CheckedSourcesJson,
-    ConnectionJson, ConsoleSessionJson, ContextJson, CreateAccount, CreateDepartment, CreateKey, CreateMember,
-    CreateProject, DeleteMember, DepartmentJson, ExplainSearch, ExplainedJson, HoldingsJson, IntegrationJson,
-    IntegrationsJson, KeptJson, KeyJson, ListedRecordJson, MadeKeyJson, MeJson, MemberJson, NameTools, NodeJson,
-    PlanJson, ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, RestoreSource, SessionJson,
-    SetGuard, SetSubscription, SetSuspension, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources,
+    AcceptTools, AcceptedJson, AccountJson, AskContext, AuditJson, ChangeDepartment, ChangeKey, ChangeMember,
+    ChangeSeveral, CheckedSourcesJson, ConnectionJson, ConsoleSessionJson, ContextJson, CreateAccount,
+    CreateDepartment, CreateKey, CreateLink, CreateMember, CreateProject, DeleteMember, DepartmentJson, ExplainSearch,
+    ExplainedJson, HoldingsJson, IntegrationJson, IntegrationsJson, InviteMember, InvitedJson, KeptJson, KeyJson,
+    ListedRecordJson, MadeKeyJson, MadeLinkJson, MeJson, MemberJson, NameTools, NodeJson, OverviewJson, PlanJson,
+    ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, RestoreSource, SessionJson, SetGuard,
+    SetSubscription, SetSuspension, SeveralJson, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources,
     WorkspaceJson,
 };
 use mnemon_protocol::export_lines::{ExportLine, ImportReport};
@@ -79,6 +80,14 @@ fn of_people(s: &mut Schemas) -> Vec<Operation> {
         op("POST", "/accounts/{account}/members", "Create a member.", s.one::<MemberJson>())
             .sent(s.sent::<CreateMember>())
             .created(),
+        op(
+            "POST",
+            "/accounts/{account}/invitations",
+            "Create a member, and a link that shows its key once.",
+            s.one::<InvitedJson>(),
+        )
+        .sent(s.sent::<InviteMember>())
+        .created(),
         op("GET", "/accounts/{account}/members", "List members.", s.list::<MemberJson>("members")),
         op("GET", member, "Show a member.", s.one::<MemberJson>()),
         op("PATCH", member, "Change a member's name, role, department or end of access.", s.one::<MemberJson>())
@@ -126,6 +135,16 @@ fn of_keys(s: &mut Schemas) -> Vec<Operation> {
             .sent(s.sent::<CreateKey>())
             .created(),
         op("GET", "/projects/{project}/keys", "List the keys of a project.", s.list::<KeyJson>("keys")),
+        op(
+            "POST",
+            "/projects/{project}/links",
+            "Create a key that a link shows once. Nobody knows its secret before.",
+            s.one::<MadeLinkJson>(),
+        )
+        .sent(s.sent::<CreateLink>())
+        .created(),
+        op("PATCH", "/keys/{key}", "Change a key's label, access, end or workspace.", s.one::<KeyJson>())
+            .sent(s.sent::<ChangeKey>()),
         op("DELETE", "/keys/{key}", "Revoke a key, and every connection that stands for it.", done("revoked")),
         op("GET", "/me/keys", "List every key in the caller's own name.", s.list::<KeyJson>("keys")),
         op(
@@ -183,6 +202,19 @@ fn of_memory(s: &mut Schemas) -> Vec<Operation> {
             s.page::<ListedRecordJson<'_>>("records"),
         )
         .query::<records::Filter>(),
+        op(
+            "GET",
+            "/projects/{project}/overview",
+            "Show a project at a glance: what holds, what changed, what waits, who uses it.",
+            s.one::<OverviewJson>(),
+        ),
+        op(
+            "POST",
+            "/projects/{project}/records/several",
+            "Forget, restore, tag or move several records at once, in the project of the caller's key.",
+            s.one::<SeveralJson>(),
+        )
+        .sent(s.sent::<ChangeSeveral>()),
         op("GET", "/projects/{project}/standing", "Count records by status.", s.one::<StandingJson>()),
         op(
             "GET",
@@ -297,6 +329,10 @@ pub(super) fn meaning(name: &str, place: &str) -> &'static str {
         ("limit", _) => "Maximum number of items. A page of large ones may end earlier; `next` goes on from there.",
         ("workspace", _) => "Only this workspace.",
         ("source_id", _) => "Only records from this source.",
+        ("sort", _) => {
+            "`newest` (the default), `oldest`, `changed` (latest first), `fact_key` or `source`; forgotten records come \
+             latest forgotten first."
+        }
         ("state", _) => "`live` (the default), or what was removed: `forgotten` records, `deleted` workspaces.",
         ("status", _) => "Only records with this status: `stale`, `conflict`, `verified` or `unverified`.",
         ("scope", _) => "Only records with this scope: `draft`, `department` or `shared`.",
@@ -313,7 +349,9 @@ pub(super) fn meaning(name: &str, place: &str) -> &'static str {
         ("subject", _) => "Only what concerns this thing, by its id.",
         ("from", _) => "Not before this moment (RFC 3339).",
         ("to", _) => "Before this moment (RFC 3339).",
-        ("format", _) => "`json` (the default) or `csv`.",
+        ("format", _) => {
+            "`json` (the default) or `csv`; an export is `jsonl` (the default) or `markdown`, a text to read."
+        }
         ("dry_run", _) => "`true` checks everything and saves nothing.",
         ("days", _) => "Number of days, today included.",
         _ => "",

@@ -1,12 +1,12 @@
 //! One record as JSON: the reason for its status in words, and what happened to it.
 
 use mnemon_core::{Reason, shown_hash};
-use mnemon_engine::admin::RecordDetail;
+use mnemon_engine::admin::{Happening, RecordDetail};
 use mnemon_protocol::admin::{EventJson, ReasonJson, RecordDetailJson};
 
 use super::{record, time};
 
-pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
+pub(crate) fn detail<'a>(detail: &'a RecordDetail, history: &[Happening]) -> RecordDetailJson<'a> {
     let source = &detail.source.state;
     RecordDetailJson {
         record: record(&detail.shown),
@@ -21,7 +21,7 @@ pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
             confirmed_at: time(detail.source.confirmed_at),
         },
         rivals: detail.rivals.iter().map(record).collect(),
-        history: history(detail),
+        history: history.iter().map(event).collect(),
     }
 }
 
@@ -61,24 +61,12 @@ fn words(detail: &RecordDetail) -> String {
     }
 }
 
-/// What the record itself knows about its life.
-fn history(detail: &RecordDetail) -> Vec<EventJson> {
-    let listed = &detail.shown.listed;
-    let record = &listed.record;
-    let event = |at: mnemon_core::Timestamp, event: &str, by: Option<String>| EventJson {
-        at: at.to_string(),
-        event: event.to_owned(),
-        by,
-    };
-    let mut events = vec![event(record.created_at, "saved", record.author_name.clone())];
-    if record.updated_at != record.created_at {
-        events.push(event(record.updated_at, "updated", None));
+fn event(happening: &Happening) -> EventJson {
+    EventJson {
+        at: happening.at.to_string(),
+        event: happening.what.as_str().to_owned(),
+        by: happening.by.name.clone(),
+        key: happening.by.key.clone(),
+        record_id: happening.what.other().map(|id| id.to_string()),
     }
-    if let Some(at) = listed.forgotten_at {
-        events.push(match listed.superseded_by {
-            Some(by) => event(at, "replaced", Some(by.to_string())),
-            None => event(at, "forgotten", None),
-        });
-    }
-    events
 }

@@ -20,6 +20,10 @@ fn wrong_type(name: &str, expected: &str) -> CallError {
     CallError::Argument(format!("{name} must be {expected}"))
 }
 
+fn is_given(value: &Value) -> bool {
+    !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty())
+}
+
 impl Arguments {
     pub(crate) fn new(members: Map<String, Value>) -> Self {
         Self(members)
@@ -31,8 +35,14 @@ impl Arguments {
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
-        let is_given = |value: &Value| !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty());
         self.0.shift_remove(name).filter(is_given)
+    }
+
+    /// For an argument that the tool has but this call has no use for: named as ignored only where it says something.
+    pub(crate) fn drop_empty(&mut self, name: &str) {
+        if self.0.get(name).is_some_and(|value| !is_given(value)) {
+            self.0.shift_remove(name);
+        }
     }
 
     /// A text as sent.

@@ -184,7 +184,7 @@ pub(super) fn search() -> Description {
             "fact_key": {"type": "string", "description": "Only records saved with this fact_key."},
             "source_id": {"type": "string", "description": "Only records from this source."},
             "memory_ids": {
-                "type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": SEARCH_IDS_MAX,
+                "type": "array", "items": {"type": "string"}, "maxItems": SEARCH_IDS_MAX,
                 "description": "Only these records (1–50 ids)."
             },
             "tags": tags("Only records with all of these tags."),

@@ -27,7 +27,10 @@ fn parse(call: &Call<'_>, arguments: &mut Arguments) -> Result<Forget, CallError
     let memory_id = arguments.filled_text("memory_id")?;
     let source_id = arguments.source_text("source_id")?;
     match (memory_id, source_id) {
-        (Some(id), None) => Ok(Forget::Record(id)),
+        (Some(id), None) => {
+            arguments.drop_empty("workspace");
+            Ok(Forget::Record(id))
+        }
         (None, Some(source_id)) => Ok(Forget::Source { source_id, workspace: arguments.named_workspace(call)? }),
         _ => Err(CallError::Argument("exactly one of memory_id and source_id is required".to_owned())),
     }

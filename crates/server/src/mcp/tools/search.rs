@@ -109,8 +109,9 @@ fn fact_key(arguments: &mut Arguments) -> Result<Option<String>, CallError> {
 }
 
 fn memory_ids(arguments: &mut Arguments) -> Result<Option<Vec<RecordId>>, CallError> {
-    let Some(ids) = arguments.texts("memory_ids")? else { return Ok(None) };
-    if !(1..=SEARCH_IDS_MAX).contains(&ids.len()) {
+    // Clients that must send every argument send an empty list for none.
+    let Some(ids) = arguments.texts("memory_ids")?.filter(|ids| !ids.is_empty()) else { return Ok(None) };
+    if ids.len() > SEARCH_IDS_MAX {
         return Err(CallError::Argument(format!("memory_ids must hold 1 to {SEARCH_IDS_MAX} ids")));
     }
     // What is no id names no record, and so admits none.

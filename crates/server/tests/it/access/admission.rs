@@ -10,11 +10,13 @@ use super::world::World;
 use super::{console, routes};
 
 /// Everything that shows or changes records. Whatever is not here does neither.
-const MEMORY: [(&str, &str, MemoryUse); 33] = [
+const MEMORY: [(&str, &str, MemoryUse); 41] = [
     ("GET", "/admin/v1/projects/{project}/workspaces", Reads),
     ("DELETE", "/admin/v1/projects/{project}/workspaces/{workspace}", Writes),
     ("POST", "/admin/v1/projects/{project}/workspaces/{workspace}/restore", Writes),
     ("GET", "/admin/v1/projects/{project}/records", Reads),
+    ("GET", "/admin/v1/projects/{project}/overview", Reads),
+    ("POST", "/admin/v1/projects/{project}/records/several", Writes),
     ("GET", "/admin/v1/projects/{project}/standing", Reads),
     ("GET", "/admin/v1/projects/{project}/export", Reads),
     ("POST", "/admin/v1/projects/{project}/import", Writes),
@@ -27,8 +29,11 @@ const MEMORY: [(&str, &str, MemoryUse); 33] = [
     ("POST", "/admin/v1/records/{record}/keep", Writes),
     ("POST", "/admin/v1/records/{record}/restore", Writes),
     ("DELETE", "/admin/v1/records/{record}", Writes),
+    ("GET", "/console/overview", Reads),
     ("GET", "/console/memory", Reads),
     ("POST", "/console/records", Writes),
+    ("POST", "/console/records/several", Writes),
+    ("POST", "/console/records/several/undo", Writes),
     ("POST", "/console/records/restore", Writes),
     ("GET", "/console/records/{record}", Reads),
     ("POST", "/console/records/{record}/forget", Writes),
@@ -40,6 +45,9 @@ const MEMORY: [(&str, &str, MemoryUse); 33] = [
     ("POST", "/console/sources/check", Reads),
     ("POST", "/console/sources/forget", Writes),
     ("POST", "/console/sources/restore", Writes),
+    ("GET", "/console/moving", Reads),
+    ("GET", "/console/moving/export", Reads),
+    ("POST", "/console/moving/import", Writes),
     ("GET", "/console/workspaces", Reads),
     ("POST", "/console/workspaces/delete", Writes),
     ("POST", "/console/workspaces/restore", Writes),

@@ -31,8 +31,21 @@ pub(super) const ROWS: &[Row] = &[
     ("GET", "/console", &[], [303; 8]),
     ("POST", "/console/sign-out", &[], [303; 8]),
     ("POST", "/console/theme", &[("theme", "dark")], [303; 8]),
+    ("GET", "/console/overview", &[], OWN),
     ("GET", "/console/memory", &[], OWN),
     ("POST", "/console/records", &[("content", "The kettle boils.")], [303, 303, 303, 303, 403, 303, 303, 403]),
+    (
+        "POST",
+        "/console/records/several",
+        &[("ids", "{record}"), ("act", "tag"), ("add", "tried")],
+        [409, 303, 303, 303, 403, 409, 303, 404],
+    ),
+    (
+        "POST",
+        "/console/records/several/undo",
+        &[("acts", r#"[{"act":"tag","memory_ids":["{record}"],"add_tags":["again"]}]"#)],
+        [409, 303, 303, 303, 403, 409, 303, 404],
+    ),
     ("POST", "/console/records/restore", &[("ids", "{forgotten}")], RESTORING),
     ("GET", "/console/records/{record}", &[], [404, 200, 200, 200, 200, 200, 200, 200]),
     ("POST", "/console/records/{record}/forget", &[], [404, 303, 303, 303, 403, 303, 303, 303]),
@@ -62,7 +75,7 @@ pub(super) const ROWS: &[Row] = &[
         "POST",
         "/console/sources/restore",
         &[("source", "absent"), ("workspace", "default")],
-        [303, 403, 403, 403, 403, 303, 303, 404],
+        [303, 303, 303, 303, 403, 303, 303, 404],
     ),
     ("GET", "/console/workspaces", &[], OWN),
     ("POST", "/console/workspaces/delete", &[("name", "{workspace}"), ("typed", "{workspace}")], OF_THE_PROJECT),
@@ -75,12 +88,26 @@ pub(super) const ROWS: &[Row] = &[
         // Who may make none gets no form that could be sent.
         [404, 400, 404, 200, 400, 200, 200, 404],
     ),
+    ("POST", "/console/keys/{key}", &[("label", "A label"), ("access", "read")], BY_THE_OPERATOR_TOO),
     ("POST", "/console/keys/{key}/revoke", &[], BY_THE_OPERATOR_TOO),
     ("GET", "/console/connections", &[], OWN),
     ("POST", "/console/connections/{connection}/end", &[], BY_THE_OPERATOR_TOO),
     ("POST", "/console/connections/browsers/{console_session}/end", &[], [404, 404, 404, 303, 403, 404, 303, 404]),
     ("GET", "/console/people", &[], [200, 403, 200, 200, 200, 200, 200, 403]),
     ("POST", "/console/people", &[("name", "New"), ("role", "member"), ("department", "{sales}")], OF_THE_DEPARTMENT),
+    (
+        "POST",
+        "/console/people/invite",
+        &[
+            ("name", "New"),
+            ("role", "member"),
+            ("department", "{sales}"),
+            ("project", "{project}"),
+            ("ends", "90"),
+            ("once", "{once}"),
+        ],
+        [404, 403, 404, 200, 400, 200, 200, 404],
+    ),
     (
         "POST",
         "/console/people/{member}",
@@ -91,6 +118,18 @@ pub(super) const ROWS: &[Row] = &[
     ("POST", "/console/departments", &[("name", "New")], ADMINS_DO),
     ("POST", "/console/departments/{department}", &[("name", "Renamed")], OF_THE_ACCOUNT),
     ("POST", "/console/departments/{department}/remove", &[], OF_THE_ACCOUNT),
+    ("GET", "/console/moving", &[], OWN),
+    ("GET", "/console/moving/export", &[], OWN),
+    ("POST", "/console/moving/import", &[("way", "look"), ("file", "\n")], [200, 200, 200, 200, 403, 200, 200, 404]),
+    ("GET", "/console/projects", &[], OWN),
+    ("POST", "/console/projects", &[("name", "New"), ("once", "{once}")], [200, 400, 403, 403, 400, 200, 200, 404]),
+    (
+        "POST",
+        "/console/projects/key",
+        &[("project", "{project}"), ("once", "{once}")],
+        [404, 400, 403, 403, 400, 200, 200, 400],
+    ),
+    ("POST", "/console/projects/switch", &[("project", "{project}")], [404, 303, 303, 303, 303, 303, 303, 404]),
     ("GET", "/console/integrations", &[], ADMINS_SEE),
     ("POST", "/console/integrations", &[("name", "{fresh}"), ("kind", "command"), ("address", "none")], ADMINS_DO),
     ("POST", "/console/integrations/names", &[("names", "dots")], ADMINS_DO),
@@ -133,7 +172,9 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// What is open to all: the form that asks for a key, and files without any data.
-const OPEN: [(&str, &str); 4] = [
+const OPEN: [(&str, &str); 6] = [
+    ("GET", "/console/link/{code}"),
+    ("POST", "/console/link/{code}"),
     ("GET", "/console/assets/{file}"),
     ("GET", "/console/"),
     ("GET", "/console/sign-in"),
@@ -157,6 +198,8 @@ pub(super) async fn fill(world: &World, visitor: &ConsoleVisitor, row: &Row) -> 
     let mut filled = Vec::new();
     for (name, value) in *fields {
         let value = match *value {
+            "{record}" => world.fill("", "{record}", "").await.0,
+            acts if acts.contains("{record}") => acts.replace("{record}", &world.fill("", "{record}", "").await.0),
             "{forgotten}" => world.fill("", "{record}/restore", "").await.0.replace("/restore", ""),
             "{workspace}" => filled
                 .iter()
@@ -164,6 +207,7 @@ pub(super) async fn fill(world: &World, visitor: &ConsoleVisitor, row: &Row) -> 
                 .map_or_else(String::new, |(_, v): &(_, String)| v.clone()),
             "{deleted}" => world.fill("", "{workspace}/restore", "").await.0.replace("/restore", ""),
             "{colleague}" => world.author_id.to_string(),
+            "{project}" => world.organization.project.to_string(),
             "{sales}" => world.sales.to_string(),
             "{fresh}" => format!("n{}", world.serial()),
             "{once}" => hidden(&visitor.get("/console/keys").await.text, "once").unwrap_or_default(),
@@ -195,6 +239,24 @@ async fn everybody_tries_every_route_of_the_console() {
                 "{who}: {method} {template}"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn no_form_of_the_console_is_taken_without_the_seal_of_its_session() {
+    let world = World::make().await;
+    for row in ROWS.iter().filter(|row| row.0 == "POST") {
+        let who = if row.1.starts_with("/console/operator") { "operator" } else { "admin" };
+        let sign_in = async || ConsoleVisitor::sign_in(world.caller(who)).await.expect("the key is accepted");
+        let (visitor, other) = (sign_in().await, sign_in().await);
+        let (path, fields) = fill(&world, &visitor, row).await;
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let foreign = [&fields[..], &[("seal", other.seal.as_str())]].concat();
+        for fields in [fields, foreign] {
+            let answer = visitor.submit_with(&path, &fields, &[("sec-fetch-site", "same-origin")]).await;
+            assert_eq!(answer.status, 403, "{} {fields:?} {}", row.1, answer.text);
+        }
+        assert_eq!(visitor.get("/console/projects").await.status, if who == "admin" { 200 } else { 404 }, "{}", row.1);
     }
 }
 

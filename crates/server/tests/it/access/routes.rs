@@ -31,6 +31,9 @@ const MEMBERS_WRITE: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 200, 2
 /// Who may save into the project of its key. The operator has no name to save under.
 const IMPORTERS: [u16; 11] = [401, 401, 401, 403, 200, 200, 200, 403, 403, 200, 403];
 
+/// What a member does in the project of its key; the operator has none.
+const IN_ITS_PROJECT: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 409, 200, 403];
+
 /// Every head gets a list of what is within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
 /// One member of the department: absent for the head of another.
@@ -68,6 +71,13 @@ pub(crate) fn rows() -> Vec<Row> {
             r#"{"name": "New", "role": "member", "department_id": "{sales}"}"#,
             head_writes(201),
         ),
+        row(
+            "POST",
+            "/accounts/{account}/invitations",
+            r#"{"name": "New", "role": "member", "department_id": "{sales}", "project_id": "{own_project}",
+                "access": "read"}"#,
+            head_writes(201),
+        ),
         row("GET", "/accounts/{account}/members", "", HEADS_LIST),
         row("GET", "/accounts/{account}/members/{member}", "", HEAD_READS),
         row("PATCH", "/accounts/{account}/members/{member}", named, head_writes(200)),
@@ -81,6 +91,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("GET", "/projects/{project}/usage", "", MEMBERS_READ),
         row("POST", "/projects/{project}/keys", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
         row("GET", "/projects/{project}/keys", "", MEMBERS_READ),
+        row("POST", "/projects/{project}/links", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
+        row("PATCH", "/keys/{key}", r#"{"label": "A label"}"#, head_writes(200)),
         row("DELETE", "/keys/{key}", "", head_writes(200)),
         row("GET", "/me", "", EVERYBODY_READS),
         row("GET", "/me/keys", "", EVERYBODY_READS),
@@ -93,6 +105,13 @@ pub(crate) fn rows() -> Vec<Row> {
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
         row("POST", "/projects/{project}/workspaces/{workspace}/restore", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", MEMBERS_READ),
+        row("GET", "/projects/{project}/overview", "", MEMBERS_READ),
+        row(
+            "POST",
+            "/projects/{project}/records/several",
+            r#"{"memory_ids": ["{record}"], "act": "tag", "add_tags": ["tried"]}"#,
+            IN_ITS_PROJECT,
+        ),
         row("GET", "/projects/{project}/standing", "", MEMBERS_READ),
         row("GET", "/projects/{project}/export", "", MEMBERS_READ),
         row("POST", "/projects/{project}/import", "", IMPORTERS),
@@ -107,7 +126,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "POST",
             "/projects/{project}/sources/restore",
             r#"{"source_id": "absent", "workspace": "default"}"#,
-            admin_writes(200),
+            MEMBERS_WRITE,
         ),
         row("POST", "/projects/{project}/context", r#"{"query": "default workspace"}"#, MEMBERS_READ),
         row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, MEMBERS_READ),

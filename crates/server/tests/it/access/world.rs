@@ -181,7 +181,13 @@ impl World {
         if body.is_empty() {
             return (filled, Value::Null);
         }
+        let body = if body.contains("{record}") {
+            body.replace("{record}", &self.record(false).await)
+        } else {
+            body.to_owned()
+        };
         let body = body.replace("{sales}", &self.sales.to_string());
+        let body = body.replace("{own_project}", &self.organization.project.to_string());
         let body = body.replace("{colleague}", &self.author_id.to_string());
         (filled, serde_json::from_str(&body).expect("a row's body is JSON"))
     }

@@ -18,6 +18,12 @@ fn bodies(office: &Office) -> Vec<(&'static str, String, Value)> {
         ("DELETE", office.account(&format!("/members/{member}")), json!({"hand_over_to": member})),
         ("POST", office.account("/projects"), json!({"name": "n"})),
         ("POST", office.project("/keys"), json!({"member_id": member, "access": "read"})),
+        ("POST", office.project("/links"), json!({"member_id": member, "access": "read"})),
+        (
+            "POST",
+            office.account("/invitations"),
+            json!({"name": "n", "role": "member", "project_id": office.project("").rsplit('/').next(), "access": "read"}),
+        ),
         ("POST", office.project("/explain"), json!({"query": "q"})),
         (
             "POST",
@@ -203,7 +209,12 @@ async fn an_id_that_is_none_names_nothing() {
                 wrong.clone_into(part);
             }
             let path = parts.join("/");
-            let body = if method == "PATCH" && body.is_null() { json!({"name": "n"}) } else { body.clone() };
+            let renamed = if path.starts_with("/keys") { json!({"label": "n"}) } else { json!({"name": "n"}) };
+            let body = match method {
+                "PATCH" if body.is_null() => renamed,
+                _ if path.ends_with("/several") => json!({"memory_ids": [], "act": "forget"}),
+                _ => body.clone(),
+            };
             let refused = office.operator.refusal(method, &path, body).await;
             assert_eq!(refused.0, 404, "{method} {path}: {}", refused.1);
         }

@@ -61,6 +61,16 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
     assert_eq!((&none["markdown"], &none["tokens"]), (&json!(""), &json!(0)));
 }
 
+#[tokio::test]
+async fn a_digest_shows_tags_and_when_it_happened() {
+    let office = Office::open().await;
+    let lift = json!({"content": "the lift was repaired", "tags": ["House 7", "lift"], "occurred_at": "2026-01-31"});
+    office.admin.call("remember", lift).await.structured();
+    let digest = office.admin.manage("POST", &office.project("/context"), json!({})).await;
+    let markdown = digest["markdown"].as_str().expect("a text");
+    assert!(markdown.contains(" the lift was repaired (Ada, 2026-01-31, #House 7, #lift)\n"), "{markdown}");
+}
+
 /// The mark that stands before each record of a digest.
 fn mark_of(markdown: &str) -> String {
     let start = markdown.find("Each line with [").expect("a note about the mark") + "Each line with ".len();

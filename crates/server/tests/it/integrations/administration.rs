@@ -44,6 +44,16 @@ async fn a_test_says_what_works_and_what_does_not() {
     assert_eq!((&tested["works"], &tested["problem"]), (&json!(false), &json!("'host' did not answer within 1 s")));
     let nobody = world.put("away", json!({"url": "http://127.0.0.1:9/mcp"})).await;
     assert_eq!(nobody["problem"], "'away' is unreachable; try again later, or ask an admin to check its address");
+    assert_eq!(nobody["integration"]["health"]["trouble"], nobody["problem"], "it stays to be seen");
+    let shown = world.admin.manage("GET", &world.path("/host"), Value::Null).await;
+    assert_eq!(shown["health"]["trouble"], "'host' did not answer within 1 s");
+    world.upstream.on_list(Trick::None);
+    world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
+    let shown = world.admin.manage("GET", &world.path("/host"), Value::Null).await;
+    assert_eq!(shown["health"].get("trouble"), None, "until it answers");
+    let reason = world.member.reason("gateway_call", json!({"server": "away", "tool": "get_me"})).await;
+    let silent = "'away' has not answered yet, so its tools are not known; try again in a minute";
+    assert_eq!(reason, format!("Error executing tool gateway_call: {silent}"));
 }
 
 #[tokio::test]

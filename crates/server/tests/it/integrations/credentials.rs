@@ -1,7 +1,5 @@
 //! Credentials of upstreams: they reach the upstream and nothing else. Credentials of callers reach no upstream.
 
-use std::path::Path;
-
 use mnemon_engine::admin::KeyMismatch;
 use mnemon_engine::integrations::SealingKey;
 use serde_json::{Value, json};
@@ -9,22 +7,6 @@ use serde_json::{Value, json};
 use super::{KEY, World, failure, options};
 
 const CANARY: &str = "upstream-secret-4711-canary";
-
-fn files_with(folder: &Path, needle: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the data can be read") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files_with(&path, needle));
-        } else {
-            let bytes = std::fs::read(&path).expect("a file can be read");
-            if bytes.windows(needle.len()).any(|window| window == needle.as_bytes()) {
-                found.push(path.display().to_string());
-            }
-        }
-    }
-    found
-}
 
 #[tokio::test]
 async fn a_credential_reaches_its_upstream_and_no_answer_and_no_file() {
@@ -50,12 +32,8 @@ async fn a_credential_reaches_its_upstream_and_no_answer_and_no_file() {
     assert_eq!(answers[3]["has_credential"], true);
     let sent = world.upstream.recorded();
     assert!(sent.iter().any(|request| request.header("x-api-key") == CANARY));
-    assert_eq!(files_with(&world.server.data_dir(), CANARY), Vec::<String>::new());
-    assert_ne!(
-        files_with(&world.server.data_dir(), &world.upstream.url),
-        Vec::<String>::new(),
-        "the search would find it"
-    );
+    assert_eq!(world.server.data_files_with(CANARY), Vec::<String>::new());
+    assert_ne!(world.server.data_files_with(&world.upstream.url), Vec::<String>::new(), "the search would find it");
 }
 
 #[tokio::test]

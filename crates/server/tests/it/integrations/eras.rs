@@ -66,7 +66,7 @@ async fn one_session_serves_many_calls_and_is_renewed_when_it_is_forgotten() {
     let other = reqwest::Client::new().post(&world.upstream.url);
     let greeting = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
     other.body(greeting.to_string()).send().await.expect("the upstream answers");
-    assert_eq!(world.member.call("host_readonly.echo", json!({"text": "anew"})).await.text(), "anew");
+    assert_eq!(world.member.call("host_readonly.echo", json!({"text": "again"})).await.text(), "again");
     assert_eq!(greetings(), 3);
     world.upstream.on_call(Trick::Forget);
     let reason = world.member.reason("host_readonly.echo", json!({})).await;

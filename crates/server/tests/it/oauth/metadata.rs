@@ -96,7 +96,7 @@ async fn any_page_may_read_metadata_register_and_exchange() {
     assert_eq!((page.status, page.header("access-control-allow-origin")), (200, ""), "no page reads the page");
 }
 
-/// `/mcp` is open to the origins that the operator named, and tells browsers so.
+/// `/mcp` is open to the origins that the operator named, and says so to browsers.
 #[tokio::test]
 async fn a_page_calls_tools_only_from_an_origin_that_may() {
     let allowed_origins = vec!["https://app.example".to_owned()];

@@ -215,6 +215,9 @@ async fn legacy_headers_are_taken_and_an_unknown_version_is_400() {
 async fn ping_is_an_empty_object() {
     let (_server, caller) = server_and_caller().await;
     assert_eq!(caller.request("ping", json!({})).await.text, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    // The revision of 2026-07-28 has no ping.
+    let modern = caller.modern("ping", json!({})).await;
+    assert_eq!((modern.status, &modern.json()["error"]["code"]), (404, &json!(-32601)));
 }
 
 #[tokio::test]

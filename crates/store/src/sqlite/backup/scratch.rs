@@ -1,11 +1,11 @@
 //! Where a copy grows until it is whole: a directory of its own beside its final place, which only its owner may enter.
 //! SQLite's journals are in there too, so one removal takes everything; and no other user can plant a link in it.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use mnemon_platform::files::{close_to_others, free_bytes, lock_of, sync_folder};
 use tempfile::TempDir;
 
 use super::super::files::DATABASE;
@@ -17,9 +17,9 @@ const MB: u64 = 1_000_000;
 
 /// Removed with everything in it, unless the process is killed: then the next one removes it.
 pub(super) struct Scratch {
-    dir: TempDir,
-    /// Says that somebody is at work.
+    /// Says that somebody is at work. It goes first: some systems remove nothing that is open.
     _lock: File,
+    dir: TempDir,
 }
 
 impl Scratch {
@@ -27,11 +27,11 @@ impl Scratch {
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         sweep(folder);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(16).permissions(Permissions::from_mode(0o700));
-        let dir = builder.tempdir_in(folder)?;
-        let lock = File::open(dir.path())?;
+        let dir = builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(16).tempdir_in(folder)?;
+        close_to_others(dir.path())?;
+        let lock = lock_of(dir.path())?;
         lock.lock()?;
-        Ok(Self { dir, _lock: lock })
+        Ok(Self { _lock: lock, dir })
     }
 
     /// The file that grows.
@@ -41,13 +41,16 @@ impl Scratch {
 
     /// Syncs the file, closes it to others and gives it its name. Returns its size.
     pub(super) fn keep_as(self, to: &Path) -> io::Result<u64> {
-        let file = File::open(self.database())?;
-        file.set_permissions(Permissions::from_mode(0o600))?;
+        close_to_others(&self.database())?;
+        // Some systems sync only what is open for writing, and rename nothing that is open.
+        let file = File::options().write(true).open(self.database())?;
         file.sync_all()?;
+        let bytes = file.metadata()?.len();
+        drop(file);
         fs::rename(self.database(), to)?;
         let folder = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder)?.sync_all()?;
-        Ok(file.metadata()?.len())
+        sync_folder(folder)?;
+        Ok(bytes)
     }
 }
 
@@ -61,7 +64,7 @@ fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(is_scratch) {
         // A running backup or restore holds the lock.
-        if File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
+        if lock_of(&entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -75,8 +78,7 @@ fn is_scratch(entry: &fs::DirEntry) -> bool {
 
 /// Refuses to begin what can't be finished.
 pub(super) fn check_room(folder: &Path, needed_bytes: u64) -> Result<(), BackupError> {
-    let Ok(system) = rustix::fs::statvfs(folder) else { return Ok(()) };
-    let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
+    let Some(free_bytes) = free_bytes(folder) else { return Ok(()) };
     if free_bytes >= needed_bytes {
         return Ok(());
     }
@@ -90,8 +92,10 @@ pub(super) fn check_room(folder: &Path, needed_bytes: u64) -> Result<(), BackupE
     )))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

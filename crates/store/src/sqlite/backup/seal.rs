@@ -6,9 +6,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use mnemon_platform::files::open_private;
 use sha2::{Digest, Sha256};
 
 const WORDS: &[u8] = b"\nmnemon backup, sha256 ";
@@ -50,7 +50,7 @@ impl Seal {
     /// Copies what it covers into a new file, and says whether it fits. What is compared is what was copied: the file
     /// may change meanwhile.
     pub(super) fn copy(&self, mut from: &File, to: &Path) -> io::Result<bool> {
-        let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+        let mut target = open_private(to, OpenOptions::new().write(true).create_new(true))?;
         from.seek(SeekFrom::Start(0))?;
         let hash = pass(&mut from, self.covered_bytes, &mut target)?;
         Ok(line(&hash) == self.line)
