@@ -20,7 +20,8 @@ const FOLLOWED_AT_ONCE: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct Stood<'a> {
     record: Standing<'a>,
-    audience: Audience,
+    /// By number.
+    audiences: &'a [Audience],
     confirmed: &'a Confirmed<'a>,
 }
 
@@ -69,14 +70,16 @@ impl<'a> Stood<'a> {
         Timestamp::from_second(i64::from(self.record.updated_at())).unwrap_or(Timestamp::MIN)
     }
 
-    pub(crate) const fn scope(&self) -> Scope {
-        self.audience.scope()
+    pub(crate) fn scope(&self) -> Scope {
+        self.audiences[self.record.audience().0 as usize].scope()
     }
 }
 
-/// What every audience knows to be confirmed of a project's sources. Those of one source of a workspace are next to
-/// each other.
+/// What every audience knows to be confirmed of a project's sources.
 pub(crate) struct Confirmations(Vec<Confirmation>);
+
+/// The latest of a workspace, by source.
+pub(crate) type BySource<'a> = HashMap<&'a str, &'a Confirmation>;
 
 impl Confirmations {
     /// For questions to which verified and unverified records are the same.
@@ -85,14 +88,13 @@ impl Confirmations {
     }
 
     /// The latest of each source that the viewer knows, by workspace.
-    pub(crate) fn visible_to(&self, viewer: &Viewer) -> HashMap<WorkspaceNo, Vec<&Confirmation>> {
-        let mut visible: HashMap<WorkspaceNo, Vec<&Confirmation>> = HashMap::new();
-        let is_same =
-            |a: &Confirmation, b: &Confirmation| (a.workspace_no, &a.source_id) == (b.workspace_no, &b.source_id);
-        for of_source in self.0.chunk_by(is_same) {
-            let seen = of_source.iter().filter(|own| viewer.sees(&own.audience));
-            let Some(latest) = seen.max_by_key(|own| own.seq) else { continue };
-            visible.entry(latest.workspace_no).or_default().push(latest);
+    pub(crate) fn visible_to(&self, viewer: &Viewer) -> HashMap<WorkspaceNo, BySource<'_>> {
+        let mut visible: HashMap<WorkspaceNo, BySource<'_>> = HashMap::new();
+        for own in self.0.iter().filter(|own| viewer.sees(&own.audience)) {
+            let latest = visible.entry(own.workspace_no).or_default().entry(&own.source_id).or_insert(own);
+            if own.seq > latest.seq {
+                *latest = own;
+            }
         }
         visible
     }
@@ -110,9 +112,9 @@ struct ConfirmedHash<'a> {
 }
 
 impl<'a> Confirmed<'a> {
-    fn of(index: &WorkspaceIndex, confirmed: &[&'a Confirmation]) -> Self {
+    fn of(index: &WorkspaceIndex, confirmed: &BySource<'a>) -> Self {
         let mut by_source = Vec::new();
-        for Confirmation { source_id, hash, .. } in confirmed {
+        for Confirmation { source_id, hash, .. } in confirmed.values() {
             let Some(source) = index.source_no(source_id).map(|source| source as usize) else { continue };
             by_source.resize(by_source.len().max(source + 1), None);
             by_source[source] = Some(ConfirmedHash { hash, compared: Cell::new(None) });
@@ -176,18 +178,14 @@ impl Slot {
         &self,
         viewer: &Viewer,
         now: Timestamp,
-        confirmed: &[&Confirmation],
+        confirmed: &BySource<'_>,
         take: impl FnOnce(&mut dyn Iterator<Item = Stood<'_>>),
     ) {
         self.read(|index, audiences| {
             let visible: Vec<bool> = audiences.iter().map(|audience| viewer.sees(audience)).collect();
             let (confirmed, standings) =
-                (Confirmed::of(index, confirmed), index.standings(visible, now.as_microsecond()));
-            let mut records = standings.records().map(|record| Stood {
-                record,
-                audience: audiences[record.audience().0 as usize],
-                confirmed: &confirmed,
-            });
+                (Confirmed::of(index, confirmed), index.standings(&visible, now.as_microsecond()));
+            let mut records = standings.records().map(|record| Stood { record, audiences, confirmed: &confirmed });
             take(&mut records);
         });
     }

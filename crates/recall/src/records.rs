@@ -136,7 +136,7 @@ impl Records {
         let standing = self.standings[at];
         Facts {
             seq: self.seqs[at],
-            audience: self.audiences.number(standing >> 1),
+            audience: self.audience(slot),
             counted: standing & 1 == 1,
             length: self.lengths[at],
             saved_at: self.saved_at[at],
@@ -146,6 +146,11 @@ impl Records {
     #[inline]
     pub(crate) fn seq(&self, slot: u32) -> u64 {
         self.seqs[slot as usize]
+    }
+
+    #[inline]
+    pub(crate) fn audience(&self, slot: u32) -> AudienceNo {
+        self.audiences.number(self.standings[slot as usize] >> 1)
     }
 
     /// By slot; an empty slot keeps the number of the record that was there.
@@ -407,6 +412,10 @@ impl Seen<'_> {
         let records = admitted.len();
         let is_everyone = records as usize == self.slots;
         Self { members: (!is_everyone).then_some(Cow::Owned(admitted)), records, slots: self.slots }
+    }
+
+    pub(crate) fn into_members(self) -> Bits {
+        self.members.map_or_else(|| Bits::full(self.slots), Cow::into_owned)
     }
 
     /// Who is seen, where that is not everybody.

@@ -6,31 +6,31 @@ use std::cell::OnceCell;
 use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::records::AudienceNo;
-use crate::truth::{Judge, Truth};
+use crate::truth::Truth;
 
-/// The records of a workspace that somebody sees, at one moment. Nothing is computed before it is asked for: most
-/// counts need a small part of what is known.
+/// The records of a workspace that somebody sees, at one moment. Little is computed before it is asked for: most counts
+/// need a small part of what is known.
 pub struct Standings<'a> {
     index: &'a WorkspaceIndex,
-    judge: Judge<'a>,
-    visible: Vec<bool>,
+    visible: Bits,
+    /// Also of records that are not visible.
+    stale: Bits,
     /// By number of key.
     disputed: OnceCell<Bits>,
 }
 
 impl Standings<'_> {
-    fn slots(&self) -> impl Iterator<Item = u32> {
-        let records = &self.index.records;
-        records.live_slots().filter(|slot| sees(&self.visible, records.facts(*slot).audience))
-    }
-
     /// In no particular order.
     pub fn records(&self) -> impl Iterator<Item = Standing<'_>> {
-        self.slots().map(|slot| Standing { all: self, slot })
+        self.visible.iter().map(|slot| Standing { all: self, slot })
     }
 
     fn disputed(&self) -> &Bits {
-        self.disputed.get_or_init(|| self.index.truth.disputed_keys(self.slots(), &self.judge))
+        self.disputed.get_or_init(|| {
+            let mut holding = self.visible.clone();
+            holding.remove_all(&self.stale);
+            self.index.truth.disputed_keys(&holding)
+        })
     }
 }
 
@@ -52,12 +52,12 @@ impl<'a> Standing<'a> {
 
     /// Its number in the change log.
     pub fn seq(self) -> u64 {
-        self.all.index.records.facts(self.slot).seq
+        self.all.index.records.seq(self.slot)
     }
 
     /// Who may see it.
     pub fn audience(self) -> AudienceNo {
-        self.all.index.records.facts(self.slot).audience
+        self.all.index.records.audience(self.slot)
     }
 
     /// The number of its source within the index: below [`WorkspaceIndex::sources`]' length.
@@ -92,7 +92,7 @@ impl<'a> Standing<'a> {
 
     /// Whether its time has passed, or its source has changed or is gone.
     pub fn is_stale(self) -> bool {
-        self.all.judge.is_stale(self.slot)
+        self.all.stale.contains(self.slot)
     }
 
     /// Whether it is not stale, and neither is another record that says something else under its key.
@@ -104,9 +104,10 @@ impl<'a> Standing<'a> {
 
 impl WorkspaceIndex {
     /// The records of the audiences that `visible` has a `true` for. `now` is in microseconds since 1970.
-    pub fn standings(&self, visible: Vec<bool>, now: i64) -> Standings<'_> {
-        let judge = self.truth.judge(&|audience| sees(&visible, audience), now);
-        Standings { index: self, judge, visible, disputed: OnceCell::new() }
+    pub fn standings(&self, visible: &[bool], now: i64) -> Standings<'_> {
+        let sees = |audience| sees(visible, audience);
+        let (visible, stale) = (self.records.seen_by(&sees).into_members(), self.truth.judge(&sees, now).stale());
+        Standings { index: self, visible, stale, disputed: OnceCell::new() }
     }
 
     /// The number of a source that was ever named.
@@ -136,7 +137,7 @@ mod tests {
         index.add(NewDoc::new(5, "no key"));
         index.sight("page", None, Some("new"), 6);
         let seqs = |visible: [bool; 2], fits: fn(Standing<'_>) -> bool| {
-            let standings = index.standings(visible.to_vec(), 0);
+            let standings = index.standings(&visible, 0);
             let mut seqs: Vec<u64> =
                 standings.records().filter(|record| fits(*record)).map(|record| record.seq()).collect();
             seqs.sort_unstable();

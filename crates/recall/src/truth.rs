@@ -207,12 +207,12 @@ impl Truth {
         Judge { truth: self, now, otherwise }
     }
 
-    /// By key: whether records of these slots that are not stale say different things under it.
-    pub(crate) fn disputed_keys(&self, slots: impl Iterator<Item = u32>, judge: &Judge<'_>) -> Bits {
+    /// By key: whether the records of these slots say different things under it.
+    pub(crate) fn disputed_keys(&self, slots: &Bits) -> Bits {
         let mut said: Vec<Option<u64>> = vec![None; self.keys.len()];
         let mut disputed = Bits::empty(self.keys.len());
-        for slot in slots {
-            let Some(key) = self.key_of(slot).filter(|_| !judge.is_stale(slot)) else { continue };
+        for slot in slots.iter() {
+            let Some(key) = self.key_of(slot) else { continue };
             let own = self.content_hashes[slot as usize];
             if *said[key as usize].get_or_insert(own) != own {
                 disputed.set(key, true);
@@ -416,17 +416,24 @@ impl Judge<'_> {
         }
     }
 
+    /// All records whose time has passed, or whose source has changed since.
+    pub(crate) fn stale(&self) -> Bits {
+        let truth = self.truth;
+        let mut stale = truth.outdated.clone();
+        for &(source, hash) in &self.otherwise {
+            truth.source_of.each(source, |slot| stale.set(slot, truth.is_outdated(slot, hash)));
+        }
+        let expired = truth.valid_until.iter().filter(|(_, end)| **end <= self.now);
+        expired.for_each(|(&slot, _)| stale.set(slot, true));
+        stale
+    }
+
     /// The records that `filter` admits.
     pub(crate) fn admit(&self, filter: &Narrowing<'_>, slots: usize) -> Bits {
         let truth = self.truth;
         let mut admitted = Bits::full(slots);
         if filter.exclude_stale {
-            admitted.remove_all(&truth.outdated);
-            for &(source, _) in &self.otherwise {
-                truth.source_of.each(source, |slot| admitted.set(slot, !self.is_stale(slot)));
-            }
-            let expired = truth.valid_until.iter().filter(|(_, end)| **end <= self.now);
-            expired.for_each(|(&slot, _)| admitted.set(slot, false));
+            admitted.remove_all(&self.stale());
         }
         for (texts, column, wanted) in
             [(&truth.keys, &truth.key_of, filter.fact_key), (&truth.sources, &truth.source_of, filter.source_id)]

@@ -574,7 +574,7 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
 async fn compare_sources(house: &House, model: &Model) -> Result<(), TestCaseError> {
     let ids = ["source 0", "source 1", "source 2"];
     let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
-    let confirmed = house.store.list_confirmations(house.project).await.expect("storage works");
+    let mut confirmed = house.store.list_confirmations(house.project).await.expect("storage works");
     let expected = parts.iter().filter_map(|part| {
         let SourcePart { source_id, workspace_no, audience, state, confirmed_at: at, .. } = part.clone();
         Some(Confirmation {
@@ -586,7 +586,11 @@ async fn compare_sources(house: &House, model: &Model) -> Result<(), TestCaseErr
             at,
         })
     });
-    prop_assert_eq!(confirmed, expected.collect::<Vec<_>>());
+    let mut expected: Vec<Confirmation> = expected.collect();
+    let place = |own: &Confirmation| (own.source_id.clone(), own.workspace_no, own.audience);
+    confirmed.sort_by_key(place);
+    expected.sort_by_key(place);
+    prop_assert_eq!(confirmed, expected);
     let told: BTreeMap<SourceKey, _> =
         parts.into_iter().map(|part| ((part.source_id, part.workspace_no, part.audience), part.state)).collect();
     prop_assert_eq!(&told, &model.sources);

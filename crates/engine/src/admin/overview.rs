@@ -93,8 +93,7 @@ impl Gathered {
         let mut own = Standing::default();
         let (mut disputed, mut changed) = (HashMap::<&str, u64>::new(), HashMap::<&str, u64>::new());
         for record in records {
-            own.count(&record);
-            let named = match record.status() {
+            let named = match own.count(&record) {
                 Status::Conflict => record.fact_key().map(|key| disputed.entry(key)),
                 Status::Stale => record.source_id().map(|source| changed.entry(source)),
                 Status::Verified | Status::Unverified => None,

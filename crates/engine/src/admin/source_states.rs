@@ -134,7 +134,7 @@ impl Engine {
         let (viewer, confirmations) = (ctx.viewer(), self.confirmations(project).await?);
         let checked: HashMap<(WorkspaceNo, &str), Option<Timestamp>> = match query.asks_for_checks() {
             true => {
-                let confirmed = confirmations.visible_to(&viewer).into_values().flatten();
+                let confirmed = confirmations.visible_to(&viewer).into_values().flat_map(HashMap::into_values);
                 confirmed.map(|own| ((own.workspace_no, own.source_id.as_str()), own.at)).collect()
             }
             false => HashMap::new(),

@@ -60,10 +60,13 @@ pub struct Standing {
 }
 
 impl Standing {
-    pub(super) fn count(&mut self, record: &Stood<'_>) {
-        self.counts.count(record.status());
+    /// Returns the record's status.
+    pub(super) fn count(&mut self, record: &Stood<'_>) -> Status {
+        let status = record.status();
+        self.counts.count(status);
         self.sourceless += u64::from(record.source_no().is_none());
         self.last_saved_at = self.last_saved_at.max(Some(record.saved_at()));
+        status
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -98,7 +101,9 @@ impl Engine {
         let mut standing = ProjectStanding::default();
         let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             let mut own = Standing::default();
-            records.for_each(|record| own.count(&record));
+            for record in records {
+                own.count(&record);
+            }
             if own.counts.total() > 0 {
                 standing.all.add(&own);
                 standing.workspaces.insert(row.name.to_string(), own);

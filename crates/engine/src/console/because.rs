@@ -73,17 +73,16 @@ impl Engine {
             }
         };
         let found = try_join_all(workspaces.iter().map(search)).await?;
-        let mut explained = Vec::new();
-        for mut found in best_of(found.into_iter().flatten().collect(), asked.limit) {
+        let explain = async |mut found: Found| {
             let kept: HashSet<u64> = found.reasons.hits.iter().map(|hit| hit.seq).collect();
             let held: HashSet<u64> = found.reasons.held_back.iter().map(|held| held.seq).collect();
             found.records.retain(|seq, _| kept.contains(seq) || held.contains(seq));
             let records: Vec<&Record> = found.records.values().map(|explained| &explained.record).collect();
             let reasons = self.give_reasons(visitor, project, &records).await?;
             let because = records.iter().map(|record| record.seq.0).zip(reasons).collect();
-            explained.push(Explained { found, because });
-        }
-        Ok(explained)
+            Ok(Explained { found, because })
+        };
+        try_join_all(best_of(found.into_iter().flatten().collect(), asked.limit).into_iter().map(explain)).await
     }
 }
 

@@ -9,8 +9,9 @@
 -- rows it is about (`mnemon.project`, `mnemon.account`, and the two that are looked up before the tenant is known,
 -- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
 -- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory; `copy` opens nothing. Statements that
--- serve several projects list them in `mnemon.batch`, in hexadecimal. The server tries policies from the last name to the
--- first: where `with_others` holds, it asks neither `upkeep` nor `tenant`.
+-- serve several projects list them in `mnemon.batch`, in hexadecimal. A setting in a `SELECT` is read once for a statement, and
+-- not again for each row. The server tries policies from the last name to the first: where `tenant` holds, which costs the
+-- least, it does not ask `among_others`.
 --
 -- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
 
@@ -35,11 +36,11 @@ CREATE TABLE account (
 
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 ALTER TABLE account FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON account USING (id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY tenant ON account USING (id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 CREATE POLICY upkeep ON account FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY looked_up ON account FOR SELECT USING (
     id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
-CREATE POLICY with_others ON account FOR SELECT USING (
+CREATE POLICY among_others ON account FOR SELECT USING (
     is_among(id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON account TO mnemon_app;
 
@@ -63,7 +64,7 @@ CREATE TABLE department (
 
 ALTER TABLE department ENABLE ROW LEVEL SECURITY;
 ALTER TABLE department FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON department USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY tenant ON department USING (account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 CREATE POLICY looked_up ON department FOR SELECT USING (
     account_id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON department TO mnemon_app;
@@ -82,10 +83,10 @@ CREATE TABLE member (
 
 ALTER TABLE member ENABLE ROW LEVEL SECURITY;
 ALTER TABLE member FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON member USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY tenant ON member USING (account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 CREATE POLICY looked_up ON member FOR SELECT USING (
     account_id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
-CREATE POLICY with_others ON member FOR SELECT USING (
+CREATE POLICY among_others ON member FOR SELECT USING (
     is_among(account_id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON member TO mnemon_app;
 
@@ -109,12 +110,12 @@ CREATE INDEX project_account ON project (account_id, created_at);
 ALTER TABLE project ENABLE ROW LEVEL SECURITY;
 ALTER TABLE project FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON project USING (
-    id = NULLIF(current_setting('mnemon.project', true), '')::uuid
-    OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+    id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid)
+    OR account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 CREATE POLICY upkeep ON project FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY looked_up ON project FOR SELECT USING (
     id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
-CREATE POLICY with_others ON project USING (is_among(id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY among_others ON project USING (is_among(id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
 
 -- The one table that is looked up before the tenant is known. A key is made for a member of its project's account, and
@@ -149,12 +150,12 @@ CREATE INDEX api_key_member ON api_key (account_id, member_id, created_at);
 ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE api_key FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON api_key USING (
-    project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid
-    OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+    project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid)
+    OR account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 -- The uses of many projects' keys are noted together.
-CREATE POLICY with_others ON api_key FOR SELECT USING (
+CREATE POLICY among_others ON api_key FOR SELECT USING (
     is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
-CREATE POLICY used_with_others ON api_key FOR UPDATE USING (
+CREATE POLICY among_others_used ON api_key FOR UPDATE USING (
     is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 CREATE POLICY presented ON api_key FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
@@ -181,8 +182,8 @@ ALTER TABLE workspace ALTER project_id SET (n_distinct = 10);
 
 ALTER TABLE workspace ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON workspace USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON workspace USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON workspace USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON workspace USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace TO mnemon_app;
 
 CREATE TABLE workspace_audience (
@@ -194,8 +195,8 @@ CREATE TABLE workspace_audience (
 
 ALTER TABLE workspace_audience ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace_audience FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON workspace_audience USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON workspace_audience USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON workspace_audience USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON workspace_audience USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace_audience TO mnemon_app;
 
 -- `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
@@ -254,8 +255,8 @@ ALTER TABLE record ALTER project_id SET (n_distinct = 2), ALTER workspace_no SET
 
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON record USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON record USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON record USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
 
 -- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
@@ -275,7 +276,7 @@ CREATE TABLE change (
 
 ALTER TABLE change ENABLE ROW LEVEL SECURITY;
 ALTER TABLE change FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON change USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON change USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON change TO mnemon_app;
 
 -- What each audience knows of a source of a workspace. The row has its place in the log: a sighting that changes what is known
@@ -298,13 +299,15 @@ CREATE TABLE source (
 );
 
 CREATE INDEX source_place ON source (project_id, workspace_no, GREATEST(known_seq, handed_seq));
--- After the other index: where both look equally good, as they do while the table is young, the server takes the newest.
+-- What is confirmed is read as a whole, for counts by status.
+CREATE INDEX source_confirmed ON source (project_id) WHERE confirmed_hash IS NOT NULL;
+-- After the other indexes: where both look equally good, as they do while the table is young, the server takes the newest.
 ALTER TABLE source ADD PRIMARY KEY (project_id, source_id, workspace_no, audience);
 
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON source USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
 
 -- Who looked at a source and saw something else than the look before: what histories tell. A few for each source of a
@@ -321,7 +324,7 @@ CREATE TABLE source_look (
 
 ALTER TABLE source_look ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source_look FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON source_look USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON source_look USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source_look TO mnemon_app;
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
@@ -342,8 +345,8 @@ ALTER TABLE idempotency ALTER project_id SET (n_distinct = 10);
 
 ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE idempotency FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON idempotency USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON idempotency USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON idempotency USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON idempotency USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO mnemon_app;
 
 CREATE TABLE audit (
@@ -367,7 +370,7 @@ CREATE INDEX audit_subject ON audit (account_id, subject, at);
 
 ALTER TABLE audit ENABLE ROW LEVEL SECURITY;
 ALTER TABLE audit FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON audit USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY tenant ON audit USING (account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON audit TO mnemon_app;
 
 -- A workspace's index as bytes, with the place of the log it stands for. The farthest counts; older ones are about to be
@@ -386,7 +389,7 @@ ALTER TABLE snapshot ALTER bytes SET STORAGE EXTERNAL;
 
 ALTER TABLE snapshot ENABLE ROW LEVEL SECURITY;
 ALTER TABLE snapshot FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON snapshot USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON snapshot USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON snapshot TO mnemon_app;
 
 -- What each key did on each day, counted from 1970-01-01.
@@ -407,8 +410,8 @@ CREATE TABLE usage (
 
 ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON usage USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON usage USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON usage USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON usage USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage TO mnemon_app;
 
 -- How many records a project had at the last figures of a day, as its plan counts them.
@@ -421,8 +424,8 @@ CREATE TABLE record_day (
 
 ALTER TABLE record_day ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record_day FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON record_day USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON record_day USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY tenant ON record_day USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
+CREATE POLICY among_others ON record_day USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record_day TO mnemon_app;
 
 -- The hashes of texts that may pass the guard because somebody has looked at them.
@@ -435,7 +438,7 @@ CREATE TABLE guard_release (
 
 ALTER TABLE guard_release ENABLE ROW LEVEL SECURITY;
 ALTER TABLE guard_release FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON guard_release USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON guard_release USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON guard_release TO mnemon_app;
 
 -- One row that is written to find out whether writing works.
@@ -517,7 +520,7 @@ ALTER TABLE console_session FORCE ROW LEVEL SECURITY;
 CREATE POLICY presented ON console_session USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex'));
 CREATE POLICY upkeep ON console_session USING (current_setting('mnemon.pass', true) = 'upkeep');
-CREATE POLICY tenant ON console_session USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON console_session USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON console_session TO mnemon_app;
 
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.
@@ -544,8 +547,8 @@ CREATE INDEX connection_client ON connection (client_id, expires_at);
 ALTER TABLE connection ENABLE ROW LEVEL SECURITY;
 ALTER TABLE connection FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON connection USING (
-    project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid
-    OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+    project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid)
+    OR account_id = (SELECT NULLIF(current_setting('mnemon.account', true), '')::uuid));
 CREATE POLICY presented ON connection FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
     OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
@@ -575,7 +578,7 @@ CREATE TABLE integration (
 
 ALTER TABLE integration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE integration FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON integration USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON integration USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 CREATE POLICY upkeep ON integration FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
 GRANT SELECT, INSERT, UPDATE, DELETE ON integration TO mnemon_app;
 
@@ -596,7 +599,7 @@ CREATE TABLE integration_tool (
 
 ALTER TABLE integration_tool ENABLE ROW LEVEL SECURITY;
 ALTER TABLE integration_tool FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON integration_tool USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON integration_tool USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON integration_tool TO mnemon_app;
 
 -- How a project's tools are named; without a row, with a dot.
@@ -607,7 +610,7 @@ CREATE TABLE tool_naming (
 
 ALTER TABLE tool_naming ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tool_naming FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON tool_naming USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON tool_naming USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON tool_naming TO mnemon_app;
 
 -- What one node let through lately: of a key or connection, or, where `counter_id` is the project's own id, of the whole
@@ -626,7 +629,7 @@ CREATE INDEX call_window_node ON call_window (node_id, updated_at);
 ALTER TABLE call_window ENABLE ROW LEVEL SECURITY;
 ALTER TABLE call_window FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON call_window FOR SELECT USING (
-    project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+    project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 CREATE POLICY upkeep ON call_window USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY looked_up ON call_window FOR SELECT USING (
     project_id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
@@ -656,7 +659,7 @@ CREATE UNIQUE INDEX session_name ON session (project_id, member_id, client, name
 
 ALTER TABLE session ENABLE ROW LEVEL SECURITY;
 ALTER TABLE session FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON session USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON session USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON session TO mnemon_app;
 
 -- A piece of a history: `start` and `size` in bytes as received, `body` compressed text.
@@ -672,7 +675,7 @@ CREATE TABLE session_part (
 
 ALTER TABLE session_part ENABLE ROW LEVEL SECURITY;
 ALTER TABLE session_part FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON session_part USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY tenant ON session_part USING (project_id = (SELECT NULLIF(current_setting('mnemon.project', true), '')::uuid));
 GRANT SELECT, INSERT, UPDATE, DELETE ON session_part TO mnemon_app;
 
 -- The database notes each change to what a key stands for, so that nodes can keep what they know of keys.

@@ -46,13 +46,11 @@ pub trait Sources: Sql {
         rows.iter().map(|row| read_part(row, project)).collect()
     }
 
-    /// What each audience knows to be confirmed of every source of a project. Those of one source of a workspace come
-    /// together.
+    /// What each audience knows to be confirmed of every source of a project, in no particular order.
     async fn list_confirmations(&self, project: ProjectId) -> Result<Vec<Confirmation>, StoreError> {
         const SELECT: &str = "SELECT source_id, workspace_no, audience, confirmed_seq, confirmed_hash, confirmed_at
             FROM source
-            WHERE project_id = $1 AND confirmed_hash IS NOT NULL
-            ORDER BY source_id, workspace_no, audience";
+            WHERE project_id = $1 AND confirmed_hash IS NOT NULL";
         let rows = self.select(Tenant::project(project), statement!(SELECT, project)).await?;
         rows.iter().map(|row| read_confirmation(row, project)).collect()
     }

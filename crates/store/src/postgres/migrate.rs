@@ -164,7 +164,7 @@ async fn list_open_tables(client: &Client, role: &str) -> Result<Vec<String>, Fa
                 OR NOT EXISTS (
                     SELECT 1
                     FROM pg_policy p
-                    WHERE p.polrelid = c.oid AND p.polname NOT IN ('looked_up', 'with_others')))
+                    WHERE p.polrelid = c.oid AND p.polname NOT IN ('looked_up', 'among_others', 'among_others_used')))
         ORDER BY c.relname";
     let rows = client.query(SELECT, &[&role]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
