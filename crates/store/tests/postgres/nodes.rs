@@ -115,9 +115,9 @@ async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
     let house = House::build(&store).await;
     save_facts(&house, 0..SAVES).await;
     store.close().await;
-    // Read once per save, that would be half of their square. The server counts the table in between, and a batch or
-    // two of those that come meanwhile may read all of it.
-    check_rows_read(&database, SAVES, SAVES * SAVES / 16).await;
+    // On a busy machine a few batches, up to eight saves each, read every record that is there; why is not known. Each
+    // save reading the forty records of its source would be above this, and each reading all of them far above.
+    check_rows_read(&database, SAVES, 32 * SAVES).await;
 }
 
 /// The server makes new plans after it has counted a table. While that is young, the index that leads to a save's
@@ -174,7 +174,7 @@ async fn save_facts(house: &House, numbers: std::ops::Range<usize>) {
 /// Each save but the first of a workspace has looked for its duplicate and found none, and found itself under its key
 /// and what is known of its source. All nodes must be closed: connections report what they read when they end, and the
 /// server adds it up a moment later.
-async fn check_rows_read(database: &Database, saves: usize, rows_max: usize) {
+async fn check_rows_read(database: &Database, saves: usize, records_max: usize) {
     const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";
     const BY_INDEX: &str = "
         SELECT indexrelname, idx_scan, idx_tup_read
@@ -189,7 +189,7 @@ async fn check_rows_read(database: &Database, saves: usize, rows_max: usize) {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert!(number(LOOKS) >= saves, "each save looks for itself under its key");
-    for table in ["record", "source"] {
+    for (table, rows_max) in [("record", records_max), ("source", 4 * saves)] {
         let read = number(&format!(
             "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}')
                 + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{table}')"
