@@ -49,8 +49,12 @@ fn folded(content: &str) -> String {
             folded.push(' ');
         }
         let plain = |c| if is_quote(c) { '"' } else { c };
-        // Composing takes a multiple of the rest, and most words have nothing to compose.
-        if word.is_ascii() { folded.extend(word.chars().map(plain)) } else { folded.extend(word.nfc().map(plain)) }
+        // Composing takes a multiple of the rest, and most words have nothing to compose or to replace.
+        match word.is_ascii() {
+            true if !word.contains('\'') => folded.push_str(word),
+            true => folded.extend(word.chars().map(plain)),
+            false => folded.extend(word.nfc().map(plain)),
+        }
     }
     let said = folded.trim_end_matches(|c: char| c == ' ' || is_final(c)).len();
     // A text of nothing but such marks says what it says.

@@ -19,7 +19,7 @@ use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
 use parking_lot::Mutex;
 use slot::Offered;
-pub(crate) use slot::{Asked, Saved, Slot};
+pub(crate) use slot::{Asked, Saved, Slot, status};
 pub(crate) use state::to_stored;
 use tokio::sync::Semaphore;
 
@@ -182,6 +182,7 @@ impl Indexes {
         if slot.applied() >= seq {
             return Ok(true);
         }
+        slot.wait_for_savers(seq).await;
         let _turn = slot.following.lock().await;
         slot.add_parked();
         while slot.applied() < seq {

@@ -9,7 +9,6 @@ use mnemon_traces::span;
 use tracing::Instrument;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
-use crate::freshness::Claim;
 use crate::indexes::{Asked, Slot};
 use crate::usage::Counted;
 use crate::when::{TimeUnderstood, day};
@@ -115,10 +114,8 @@ impl Engine {
         let time = time_phrase(&search.query, day(now));
         let time = time.as_ref();
         let asked = Asked { query: &search.query, limit: search.limit, viewer, now, time, scope: search.scope, filter };
-        let hits = span!("rank").in_scope(|| slot.rank(&asked));
-        let mut found = self.judge_hits(ctx, &slot, &hits).await?;
-        // The ranking has left them out; but a source may have changed since.
-        found.retain(|found| !search.exclude_stale || found.status != Status::Stale);
+        let (hits, statuses) = span!("rank").in_scope(|| slot.rank_and_judge(&asked));
+        let found = self.show(ctx, &slot, &hits, &statuses).await?;
         let in_time = hits.iter().filter(|hit| hit.is_in_time).count();
         let time = time.map(|phrase| TimeUnderstood::new(phrase, &search.query, in_time));
         Ok(Answer { found, time })
@@ -129,16 +126,21 @@ impl Engine {
         Ok(self.store.find_places(ctx.project(), ids).await?.into_iter().map(|seq| seq.0).collect())
     }
 
-    /// Judges the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are
-    /// dropped too: the ranking already excluded them, but one more check costs nothing.
-    async fn judge_hits(&self, ctx: &CallContext, slot: &Slot, hits: &[Hit]) -> Result<Vec<Found>, CallError> {
+    /// The ranked records with their texts. Records forgotten since the ranking are gone. Records that the caller may
+    /// not see are dropped too: the ranking already excluded them, but one more check costs nothing.
+    async fn show(
+        &self,
+        ctx: &CallContext,
+        slot: &Slot,
+        hits: &[Hit],
+        statuses: &[Status],
+    ) -> Result<Vec<Found>, CallError> {
         let bodies = self.load_bodies(ctx, slot, hits).await?;
-        let seen = hits.iter().zip(bodies).filter_map(|(hit, body)| Some((hit, body?)));
-        let seen: Vec<(&Hit, Arc<Body>)> = seen.filter(|(_, body)| ctx.viewer().sees(&body.record.audience)).collect();
-        let claims: Vec<Claim<'_>> = seen.iter().map(|(_, body)| Claim::of_record(&body.record)).collect();
-        let judged = self.judge(ctx, &claims, &[]).await?;
-        let found = seen.into_iter().zip(judged);
-        Ok(found.map(|((hit, body), judged)| Found { body, status: judged.status(), score: hit.score }).collect())
+        let found = hits.iter().zip(statuses).zip(bodies).filter_map(|((hit, &status), body)| {
+            let body = body.filter(|body| ctx.viewer().sees(&body.record.audience))?;
+            Some(Found { body, status, score: hit.score })
+        });
+        Ok(found.collect())
     }
 
     /// The ranked records, each at its position: those that an answer showed before from memory, the others from the

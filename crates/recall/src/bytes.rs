@@ -9,7 +9,7 @@ use mnemon_platform::files;
 use crate::mapped_vec::MappedVec;
 
 /// Raise it whenever the layout changes, or what the words of a text are.
-pub(crate) const FORMAT: u32 = 8;
+pub(crate) const FORMAT: u32 = 9;
 /// From here on a part has pages of its own in a file, so that it can be mapped instead of read.
 const MAPPED_MIN_BYTES: u64 = 64 << 10;
 const PAGE_BYTES: u64 = 4096;

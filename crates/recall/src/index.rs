@@ -150,6 +150,12 @@ impl WorkspaceIndex {
         self.truth.sight(source_id, audience, hash, seq);
     }
 
+    /// Notes that a hash was confirmed of a source that the audience has seen, at a place of the log; the latest
+    /// counts.
+    pub fn confirm(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
+        self.truth.confirm(source_id, audience, hash, seq);
+    }
+
     /// The newest hash of a source that an audience has seen, as it was given to [`Self::sight`].
     pub fn known_hash(&self, source_id: &str, audience: Option<AudienceNo>) -> Option<&str> {
         self.truth.known_hash(source_id, audience)

@@ -39,6 +39,6 @@ pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use similar::{Likeness, Similar};
 pub use snapshot::Image;
-pub use standing::{Standing, Standings};
+pub use standing::{Holding, Standing, Standings};
 pub use time::{Day, Days, TimePhrase, civil, day_of, time_phrase};
 pub use words::matched_spans;

@@ -20,9 +20,10 @@ const LISTS: usize = 6;
 /// The same for words that no other counted record has: records of the caller's own circle may have them.
 const NOVEL_LISTS: usize = 8;
 /// The maximum number of postings taken. A list that does not fit is left out as a whole.
-const POSTINGS: usize = 1_024;
-/// The maximum number of candidates that are read.
-const READ: usize = 8;
+const POSTINGS: usize = 512;
+/// The maximum number of candidates that are read. With eight, and twice as many postings, 16,653 saves of real texts
+/// named 476 records instead of 475, and took longer.
+const READ: usize = 6;
 /// A candidate shares at least one part in this many of the weight that was looked for. With it, 3,000 saves of real
 /// texts named as many records and read half as many words.
 const SHARE_MIN: u32 = 4;
@@ -165,7 +166,8 @@ impl Found {
 
     /// Each slot with the sum of its weights, if it shares enough: most have one of the words by chance.
     fn shares(mut self) -> Vec<Share> {
-        self.postings.sort_unstable();
+        // Stable, because it merges what is in order already: each list is.
+        self.postings.sort();
         let of_slot = self.postings.chunk_by(|one, other| one >> 32 == other >> 32);
         let share = |postings: &[u64]| Share {
             slot: (postings[0] >> 32) as u32,

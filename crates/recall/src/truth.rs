@@ -2,6 +2,7 @@
 //! for a caller, and which ones a filter admits. `search/ranking.rs` decides what that does to the order.
 
 mod column;
+mod holders;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -16,6 +17,7 @@ use crate::records::AudienceNo;
 
 use column::Column;
 pub(crate) use column::NONE;
+use holders::Holders;
 
 /// What a record says of itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -47,6 +49,8 @@ pub(crate) struct Truth {
     source_of: Column,
     hash_of: Column,
     key_of: Column,
+    /// By key.
+    holders: Holders,
     tags_of: Column,
     /// By slot: when a record was last saved, in seconds since 1970.
     updated_at: MappedVec<u32>,
@@ -75,6 +79,16 @@ struct Sighting {
     hash: u32,
     /// Its place in the log; the latest counts.
     seq: u64,
+    /// The hash that somebody confirmed, or [`NONE`].
+    confirmed: u32,
+    /// Its place among the confirmed ones; the latest counts.
+    confirmed_seq: u64,
+}
+
+impl Sighting {
+    const fn of(audience: Option<AudienceNo>, hash: u32, seq: u64) -> Self {
+        Self { audience, hash, seq, confirmed: NONE, confirmed_seq: 0 }
+    }
 }
 
 impl Truth {
@@ -87,6 +101,8 @@ impl Truth {
         let tags = number(&mut self.tag_sets, claim.tags);
         self.source_of.set(slot, source);
         self.hash_of.set(slot, hash);
+        self.holders.remove(self.key_of.get(slot), slot);
+        self.holders.add(key, slot);
         self.key_of.set(slot, key);
         self.tags_of.set(slot, tags);
         let at = slot as usize;
@@ -108,6 +124,7 @@ impl Truth {
 
     /// Forgets the claim of a slot.
     pub(crate) fn clear(&mut self, slot: u32) {
+        self.holders.remove(self.key_of.get(slot), slot);
         for column in [&mut self.source_of, &mut self.hash_of, &mut self.key_of, &mut self.tags_of] {
             column.set(slot, NONE);
         }
@@ -140,12 +157,15 @@ impl Truth {
         let own = self.known[source as usize].iter().find(|known| known.audience == audience).map(|known| known.hash);
         // One of several known hashes of a content says nothing new about the others.
         let hash = own.filter(|own| self.admits(*own, hash)).unwrap_or(hash);
-        let fresh = Sighting { audience, hash, seq };
         let known = &mut self.known[source as usize];
         match known.iter_mut().find(|known| known.audience == audience) {
             Some(known) if known.seq > seq => return,
-            Some(known) => *known = fresh,
-            None => known.push(fresh),
+            Some(known) => (known.hash, known.seq) = (hash, seq),
+            None => known.push(Sighting::of(audience, hash, seq)),
+        }
+        // Most saves from a file find it as it was, and nothing that was saved from it before becomes outdated.
+        if own == Some(hash) {
+            return;
         }
         if audience.is_some() {
             if !self.private.contains(&source) {
@@ -157,6 +177,16 @@ impl Truth {
         self.source_of.each(source, |slot| of_source.push(slot));
         for slot in of_source {
             self.outdated.set(slot, self.is_outdated(slot, hash));
+        }
+    }
+
+    /// Notes that somebody confirmed this hash of a source that the audience has seen. Older news changes nothing.
+    pub(crate) fn confirm(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
+        let source = self.source_number(source_id);
+        let hash = self.hashes.intern(hash).0;
+        let known = self.known[source as usize].iter_mut().find(|known| known.audience == audience);
+        if let Some(known) = known.filter(|known| known.confirmed_seq <= seq) {
+            (known.confirmed, known.confirmed_seq) = (hash, seq);
         }
     }
 
@@ -190,9 +220,23 @@ impl Truth {
                 for known in known {
                     let hash = (known.hash != GONE).then(|| other.hashes.text(known.hash));
                     self.sight(id, known.audience, hash, known.seq);
+                    if known.confirmed != NONE {
+                        let confirmed = other.hashes.text(known.confirmed);
+                        self.confirm(id, known.audience, confirmed, known.confirmed_seq);
+                    }
                 }
             }
         }
+    }
+
+    /// Whether the record's hash is the one that was confirmed last of its source, as far as the caller knows.
+    pub(crate) fn is_confirmed(&self, slot: u32, knows: impl Fn(AudienceNo) -> bool) -> bool {
+        let (source, own) = (self.source_of.get(slot), self.hash_of.get(slot));
+        let Some(known) = self.known.get(source as usize).filter(|_| own != NONE) else { return false };
+        let confirmed = known.iter().filter(|known| known.confirmed != NONE);
+        let visible = confirmed.filter(|known| known.audience.is_none_or(&knows));
+        let latest = visible.max_by_key(|known| known.confirmed_seq);
+        latest.is_some_and(|known| known.confirmed == own || self.confirms(known.confirmed, own))
     }
 
     /// What decides the status of records for one caller: the sources that it knows, and the time.
@@ -263,6 +307,7 @@ impl Truth {
         let columns = [&self.source_of, &self.hash_of, &self.key_of, &self.tags_of].map(Column::size_bytes);
         let (texts, columns): (usize, usize) = (texts.iter().sum(), columns.iter().sum());
         let known = vec_bytes(&self.known) + vec_bytes(&self.private) + self.valid_until.allocation_size();
+        let known = known + self.holders.size_bytes();
         let rows = self.updated_at.size_bytes() + self.content_hashes.size_bytes() + self.times.size_bytes();
         texts + columns + rows + known + self.outdated.size_bytes()
     }
@@ -278,7 +323,9 @@ impl Truth {
             known.filter(|&(source, one)| sources.as_ref().is_none_or(|sources| stays(sources, source, one))).collect();
         for &(source, one) in &sightings {
             sources.as_mut().into_iter().for_each(|sources| sources.set(source, true));
-            hashes.as_mut().into_iter().filter(|_| one.hash != GONE).for_each(|hashes| hashes.set(one.hash, true));
+            for hash in [one.hash, one.confirmed].into_iter().filter(|&hash| hash < GONE) {
+                hashes.as_mut().into_iter().for_each(|hashes| hashes.set(hash, true));
+            }
         }
         self.sources.save(out, sources.as_ref());
         self.hashes.save(out, hashes.as_ref());
@@ -296,6 +343,8 @@ impl Truth {
         out.numbers(sightings.iter().map(|(_, one)| one.audience.map_or(NONE, |audience| audience.0)));
         out.numbers(sightings.iter().map(|(_, one)| one.hash));
         out.numbers(sightings.iter().map(|(_, one)| one.seq));
+        out.numbers(sightings.iter().map(|(_, one)| one.confirmed));
+        out.numbers(sightings.iter().map(|(_, one)| one.confirmed_seq));
     }
 
     /// What can be derived from the rest is: who is outdated, and of which sources some know more than others.
@@ -334,6 +383,7 @@ impl Truth {
         for slot in 0..truth.times.len() as u32 {
             let known = truth.known_to_all(truth.source_of.get(slot));
             truth.outdated.set(slot, truth.is_outdated(slot, known));
+            truth.holders.add(truth.key_of.get(slot), slot);
         }
         Ok(truth)
     }
@@ -341,11 +391,15 @@ impl Truth {
     fn load_sightings(&mut self, input: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (sources, audiences) = (input.numbers::<u32>()?, input.numbers::<u32>()?);
         let (hashes, seqs) = (input.numbers::<u32>()?, input.numbers::<u64>()?);
+        let mut confirmed = input.numbers::<u32>()?.into_iter().zip(input.numbers::<u64>()?);
         for (((source, audience), hash), seq) in sources.into_iter().zip(audiences).zip(hashes).zip(seqs) {
             let audience = (audience != NONE).then_some(AudienceNo(audience));
-            let known = self.known.get_mut(source as usize);
-            let known = known.filter(|_| hash == GONE || (hash as usize) < self.hashes.len());
-            known.ok_or(SnapshotError::NotASnapshot)?.push(Sighting { audience, hash, seq });
+            let (confirmed, confirmed_seq) = confirmed.next().ok_or(SnapshotError::NotASnapshot)?;
+            let is_text = |hash: u32| (hash as usize) < self.hashes.len();
+            let is_right = (hash == GONE || is_text(hash)) && (confirmed == NONE || is_text(confirmed));
+            let known = self.known.get_mut(source as usize).filter(|_| is_right);
+            let sighting = Sighting { confirmed, confirmed_seq, ..Sighting::of(audience, hash, seq) };
+            known.ok_or(SnapshotError::NotASnapshot)?.push(sighting);
             // They come in order of sources.
             if audience.is_some() && self.private.last() != Some(&source) {
                 self.private.push(source);
@@ -389,6 +443,12 @@ impl Truth {
         let (known, own) = (self.hashes.text(known), self.hashes.text(own));
         known.contains(' ') && known.split(' ').any(|part| part.strip_prefix('?').unwrap_or(part) == own)
     }
+
+    /// Whether all of a record's hashes are among the confirmed ones.
+    fn confirms(&self, confirmed: u32, own: u32) -> bool {
+        let (confirmed, own) = (self.hashes.text(confirmed), self.hashes.text(own));
+        own.split(' ').all(|wanted| confirmed.split(' ').any(|part| part == wanted))
+    }
 }
 
 /// Says of records whether they still hold, for one caller at one moment.
@@ -414,6 +474,15 @@ impl Judge<'_> {
             Some(&(_, hash)) => truth.is_outdated(slot, hash),
             None => truth.outdated.contains(slot),
         }
+    }
+
+    /// Whether another record that holds says something else under the key of this one. `sees` says of other records
+    /// whether they count.
+    pub(crate) fn is_disputed(&self, slot: u32, sees: impl Fn(u32) -> bool) -> bool {
+        let truth = self.truth;
+        let key = truth.key_of.get(slot);
+        let differs = |other: &u32| truth.content_hashes[*other as usize] != truth.content_hashes[slot as usize];
+        key != NONE && truth.holders.of(key).filter(differs).any(|other| !self.is_stale(other) && sees(other))
     }
 
     /// All records whose time has passed, or whose source has changed since.

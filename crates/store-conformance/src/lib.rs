@@ -109,7 +109,7 @@ macro_rules! conformance {
             a_tail_tells_that_its_workspace_is_gone
             a_workspace_knows_its_audiences
             a_saved_hash_is_known_to_its_audience
-            a_sighting_that_confirms_takes_no_place
+            a_sighting_that_says_nothing_new_takes_no_place
             a_duplicate_makes_its_hash_the_newest
             an_observed_hash_is_known_and_confirmed
             several_hashes_of_one_content_stay_together

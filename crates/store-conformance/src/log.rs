@@ -13,8 +13,8 @@ use super::{House, MakeEngine, at, with_fact, workspace};
 pub(super) type Followed = BTreeMap<Seq, String>;
 
 /// What a reader of the log knows of sources: the newest hash of each for each audience, unless it is gone, and where
-/// that was seen.
-pub(super) type Known = BTreeMap<(String, Audience), (Option<String>, Seq)>;
+/// that was seen; and what was confirmed.
+pub(super) type Known = BTreeMap<(String, Audience), (Option<String>, Seq, Option<(String, Seq)>)>;
 
 /// Applies a piece of the log as an index would.
 pub(super) fn apply(followed: &mut Followed, tail: &Tail) {
@@ -59,7 +59,8 @@ pub(super) async fn follow_all(
         assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]), "each record occurs once");
         apply(followed, &tail);
         for sighting in tail.sightings {
-            known.insert((sighting.source_id, sighting.audience), (sighting.hash, sighting.seq));
+            let Sighting { source_id, audience, hash, seq, confirmed } = sighting;
+            known.insert((source_id, audience), (hash, seq, confirmed));
         }
         after = tail.upto;
         if tail.is_end {
@@ -224,7 +225,8 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     let third = tail(Seq(2)).await;
     assert_eq!(only(&third).fact.source_hash.as_deref(), Some("h2"));
     let (source_id, hash) = ("page".to_owned(), Some("h2".to_owned()));
-    assert_eq!(third.sightings, [Sighting { source_id, audience: Audience::Shared, hash, seq: Seq(3) }]);
+    let confirmed = None;
+    assert_eq!(third.sightings, [Sighting { source_id, audience: Audience::Shared, hash, seq: Seq(3), confirmed }]);
     let made = house.save(house.record("with a made key")).await;
     assert_eq!(only(&tail(Seq(3)).await).seq, made);
     assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
@@ -303,7 +305,8 @@ pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     for rows_max in [1, 2, 3, 100] {
         let (mut followed, mut known) = (Followed::new(), Known::new());
         follow_all(&engine.store, house.project, no, Seq(0), rows_max, &mut followed, &mut known).await;
-        let known: Vec<_> = known.into_iter().map(|((id, audience), (hash, seq))| (id, audience, hash, seq)).collect();
+        let known: Vec<_> =
+            known.into_iter().map(|((id, audience), (hash, seq, _))| (id, audience, hash, seq)).collect();
         let expected = [gone.clone(), seen("page", draft, "h6", 8), seen("stranger", Audience::Shared, "y", 12)];
         assert_eq!(known, expected, "pages of {rows_max}");
     }

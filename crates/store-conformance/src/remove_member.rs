@@ -212,7 +212,7 @@ pub async fn knowledge_of_sources_is_joined_by_the_newest(make: MakeEngine) {
     let tail = async |no| house.store.tail(house.project, no, handed, 100).await.expect("storage works").sightings;
     let of_cleo = |source: &str, hash: &str, seq| {
         let (source_id, hash) = (source.to_owned(), Some(hash.to_owned()));
-        Sighting { source_id, audience: Audience::Author(cleo), hash, seq }
+        Sighting { source_id, audience: Audience::Author(cleo), hash, seq, confirmed: None }
     };
     let told = tail(no).await;
     assert!(told.contains(&of_cleo("ben alone", "b", only)), "an index learns who knows it now: {told:?}");

@@ -120,29 +120,36 @@ pub async fn a_saved_hash_is_known_to_its_audience(make: MakeEngine) {
     assert_eq!(list(&house, &["page"]).await, both, "a sighting outlives its record");
 }
 
-/// A sighting takes a place in the log where it changes what somebody knows, and only there.
-pub async fn a_sighting_that_confirms_takes_no_place(make: MakeEngine) {
+/// A sighting takes a place in the log where it changes what somebody knows, or confirms it for the first time, and only
+/// there.
+pub async fn a_sighting_that_says_nothing_new_takes_no_place(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let draft = Audience::Author(house.ana);
     let observe = async |hash: &str| house.observe_hash("page", hash, 20).await;
     let first = house.save(house.sourced("one", "page", "h1")).await;
-    assert_eq!(observe("h1").await, None, "known already");
+    let no = house.store.find_workspace(house.project, &workspace("default")).await.expect("storage works");
+    let no = no.expect("it is there").no;
+    let tail = async |after| house.store.tail(house.project, no, after, 10).await.expect("storage works").sightings;
+    assert_eq!(observe("h1").await, Some(Seq(2)), "known, and not confirmed");
     let confirmed = part("page", Audience::Shared, ("h1", first), Some(("h1", first)));
     assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&confirmed));
+    let told = tail(Seq(1)).await;
+    assert_eq!(told.iter().map(|seen| seen.confirmed.clone()).collect::<Vec<_>>(), [Some(("h1".to_owned(), first))]);
+    assert_eq!((observe("h1").await, house.last_seq().await), (None, Seq(2)), "confirmed already");
     house.save(house.sourced("two", "page", "h1")).await;
     assert_eq!(list(&house, &["page"]).await, [confirmed], "a save that confirms leaves the sighting where it was");
     assert!(matches!(house.insert(house.sourced("two", "page", "h1")).await, Inserted::Duplicate { .. }));
-    assert_eq!(house.last_seq().await, Seq(2));
+    assert_eq!(house.last_seq().await, Seq(3));
     let hidden = house.save(NewRecord { audience: draft, ..house.sourced("three", "page", "h2") }).await;
-    assert_eq!(observe("h1").await, Some(Seq(4)), "the author believed the draft's");
-    let shared = part("page", Audience::Shared, ("h1", Seq(4)), Some(("h1", Seq(4))));
+    assert_eq!(observe("h1").await, Some(Seq(5)), "the author believed the draft's");
+    let shared = part("page", Audience::Shared, ("h1", Seq(5)), Some(("h1", Seq(5))));
     assert_eq!(list(&house, &["page"]).await, [shared.clone(), part("page", draft, ("h2", hidden), None)]);
     assert_eq!(observe("h1").await, None);
     house.save(NewRecord { audience: draft, ..house.sourced("four", "page", "h1") }).await;
-    assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", Seq(5)), None)]);
+    assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", Seq(6)), None)]);
     assert_eq!(observe("h1").await, None, "all agree");
-    assert_eq!(house.last_seq().await, Seq(5));
+    assert_eq!(house.last_seq().await, Seq(6));
 }
 
 /// A duplicate is a sighting too, in a new place of the log.
@@ -172,7 +179,7 @@ pub async fn an_observed_hash_is_known_and_confirmed(make: MakeEngine) {
     let saved = house.save(house.sourced("two", "page", "h3")).await;
     let shared = part("page", Audience::Shared, ("h3", saved), Some(("h2", seen)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
-    assert_eq!(house.observe_hash("page", "h3", 30).await, None, "the save has told it already");
+    assert_eq!(house.observe_hash("page", "h3", 30).await, Some(Seq(4)), "the save has told it, and nobody has looked");
     let shared = part("page", Audience::Shared, ("h3", saved), Some(("h3", saved)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
     let fresh = house.observe_hash("never saved", "h", 40).await.expect("never seen before");
@@ -242,24 +249,25 @@ pub async fn workspaces_know_their_sources_apart(make: MakeEngine) {
     house.save(of_team(house.sourced("three", "page", "h1"))).await;
     assert_eq!(list(&house, &["page"]).await, [known("h1", 1), within(team, known("h1", 3))], "news here alone");
     assert_eq!(observe("team", "h3").await, Some(Seq(4)));
+    assert_eq!(observe("default", "h1").await, Some(Seq(5)), "nobody has looked here");
     assert_eq!(observe("default", "h1").await, None, "what another workspace saw is no reason to tell it again");
     assert_eq!(list(&house, &["page"]).await, [confirmed("h1", 1), within(team, confirmed("h3", 4))]);
     assert_eq!(observe("absent", "h4").await, None);
     assert_eq!(
         (list(&house, &["page"]).await.len(), house.last_seq().await),
-        (2, Seq(4)),
+        (2, Seq(5)),
         "there is nobody to know it"
     );
-    assert_eq!(house.observe_hash("page", "h3", 20).await, Some(Seq(5)));
-    let both = [confirmed("h3", 5), within(team, confirmed("h3", 4))];
+    assert_eq!(house.observe_hash("page", "h3", 20).await, Some(Seq(6)));
+    let both = [confirmed("h3", 6), within(team, confirmed("h3", 4))];
     assert_eq!(list(&house, &["page"]).await, both, "news to one of them, and known to the other");
     assert_eq!(house.observe_hash("page", "h3", 20).await, None);
     let bare = with_fact(house.sourced("four", "page", ""), |fact| fact.source_hash = None);
     let (_, third) = house.save_numbered(NewRecord { workspace: workspace("third"), ..bare }).await;
     house.delete_workspace("team", 30).await;
     assert_eq!(observe("team", "h4").await, None, "its life is over");
-    assert_eq!(house.observe_hash("page", "h4", 40).await, Some(Seq(8)));
-    let all = [FIRST, team, third].map(|no| within(no, confirmed("h4", 8)));
+    assert_eq!(house.observe_hash("page", "h4", 40).await, Some(Seq(9)));
+    let all = [FIRST, team, third].map(|no| within(no, confirmed("h4", 9)));
     assert_eq!(list(&house, &["page"]).await, all, "also where it may come back, and where records are from it");
 }
 
@@ -274,9 +282,9 @@ pub async fn a_source_that_is_gone_comes_back_with_any_hash(make: MakeEngine) {
         tail.sightings.into_iter().map(|seen| (seen.hash, seen.seq)).collect::<Vec<_>>()
     };
     let first = house.save(house.sourced("one", "page", "h1")).await;
-    assert_eq!(house.observe_hash("page", "h1", 20).await, None);
+    assert_eq!(house.observe_hash("page", "h1", 20).await, Some(Seq(2)));
     let there = part("page", Audience::Shared, ("h1", first), Some(("h1", first)));
-    for (moved_to, place) in [(None, Seq(2)), (Some("page 2"), Seq(3)), (Some("page 3"), Seq(4)), (None, Seq(5))] {
+    for (moved_to, place) in [(None, Seq(3)), (Some("page 2"), Seq(4)), (Some("page 3"), Seq(5)), (None, Seq(6))] {
         assert_eq!(observe(moved_to).await, Some(place));
         let lost = without(there.clone(), moved_to, place);
         assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&lost));
@@ -284,7 +292,7 @@ pub async fn a_source_that_is_gone_comes_back_with_any_hash(make: MakeEngine) {
         assert_eq!(observe(moved_to).await, None, "known already");
         assert_eq!(list(&house, &["page"]).await, [lost]);
     }
-    assert_eq!(told(0).await, [(None, Seq(5))], "also for a reader that starts from nothing");
+    assert_eq!(told(0).await, [(None, Seq(6))], "also for a reader that starts from nothing");
     let saved = house.save(house.sourced("two", "page", "h1")).await;
     let there = part("page", Audience::Shared, ("h1", saved), Some(("h1", first)));
     assert_eq!(list(&house, &["page"]).await, [there], "a save brings it back");
@@ -335,7 +343,8 @@ pub async fn a_restored_record_keeps_what_was_known_of_its_source(make: MakeEngi
         let newer = within(no, part("other", Audience::Shared, ("o2", newly), None));
         assert_eq!(list(&house, &["other"]).await[1], newer, "seen in the new life");
         let tail = house.store.tail(house.project, no, newly, 10).await.expect("storage works");
-        let gone = Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: None, seq: Seq(5) };
+        let (source_id, confirmed) = ("page".to_owned(), Some(("h1".to_owned(), Seq(4))));
+        let gone = Sighting { source_id, audience: Audience::Shared, hash: None, seq: Seq(5), confirmed };
         assert!(tail.sightings.contains(&gone), "an index of the new life learns it: {:?}", tail.sightings);
     }
 }
@@ -357,7 +366,7 @@ pub async fn the_latest_life_knows_best(make: MakeEngine) {
         for nth in order {
             house.restore(ids[nth], 0, 30).await.expect("restored");
         }
-        let latest = within(no, part("page", Audience::Shared, ("h2", Seq(3)), Some(("h2", Seq(3)))));
+        let latest = within(no, part("page", Audience::Shared, ("h2", Seq(4)), Some(("h2", Seq(4)))));
         assert_eq!(list(&house, &["page"]).await.last(), Some(&latest), "{order:?}");
     }
 }

@@ -128,9 +128,8 @@ impl Engine {
         let project = self.readable_project(ctx, project).await?;
         let today = crate::usage::day_of(ctx.now);
         let (from, week_from) = (Day(today.0 - OVERVIEW_DAYS + 1), Day(today.0 - WEEK_DAYS + 1));
-        let confirmed = self.confirmations(project.id).await?;
         let mut gathered = Gathered::default();
-        self.each_workspace(project.id, &ctx.viewer(), ctx.now, &confirmed, |row, records| {
+        self.each_workspace(project.id, &ctx.viewer(), ctx.now, |row, records| {
             gathered.take(row, records, from);
         })
         .await?;

@@ -13,7 +13,7 @@ use super::record_order::RecordSort;
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::Claim;
-use crate::standings::{Confirmations, Stood};
+use crate::standings::Stood;
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
@@ -228,10 +228,6 @@ impl Engine {
         wanted: Status,
         query: &RecordQuery,
     ) -> Result<Vec<Seq>, AdminError> {
-        let confirmed = match wanted {
-            Status::Stale | Status::Conflict => Confirmations::unknown(),
-            Status::Verified | Status::Unverified => self.confirmations(project).await?,
-        };
         let mut seqs: Vec<Seq> = Vec::new();
         let fits = |record: &Stood<'_>| {
             record.status() == wanted
@@ -246,7 +242,7 @@ impl Engine {
                 seqs.extend(records.filter(fits).map(|record| record.seq()));
             }
         };
-        self.each_workspace(project, viewer, ctx.now, &confirmed, gather).await?;
+        self.each_workspace(project, viewer, ctx.now, gather).await?;
         seqs.sort_unstable_by(|a, b| b.cmp(a));
         if query.author.is_none() {
             seqs.truncate(query.limit + 1);

@@ -3,14 +3,14 @@
 
 use std::collections::BinaryHeap;
 
-use mnemon_core::{Project, Record, Seq, Status};
+use mnemon_core::{Project, Record, Seq};
 use mnemon_store::{Listed, WorkspaceRow};
 
 use super::record_order::{Place, RecordSort, as_read};
 use super::records::{RecordPage, RecordQuery};
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::{Confirmations, Stood};
+use crate::standings::Stood;
 
 impl Engine {
     /// As `list_records`, in another order than the log's.
@@ -28,10 +28,6 @@ impl Engine {
         let after = match query.before {
             Some(seq) => Some(self.last_place(project, sort, seq).await?),
             None => None,
-        };
-        let confirmed = match query.status {
-            Some(Status::Verified | Status::Unverified) => self.confirmations(project.id).await?,
-            _ => Confirmations::unknown(),
         };
         // The first of those that come after, as many as a page has and one more.
         let mut first: BinaryHeap<(Place<String>, Seq)> = BinaryHeap::new();
@@ -58,7 +54,7 @@ impl Engine {
                 first.push(((place.0, place.1.to_owned(), place.2, place.3), record.seq()));
             }
         };
-        self.each_workspace(project.id, &ctx.viewer(), ctx.now, &confirmed, gather).await?;
+        self.each_workspace(project.id, &ctx.viewer(), ctx.now, gather).await?;
         let mut seqs: Vec<Seq> = first.into_sorted_vec().into_iter().map(|(_, seq)| seq).collect();
         let has_more = seqs.len() > query.limit;
         seqs.truncate(query.limit);

@@ -131,14 +131,16 @@ impl Engine {
         project: ProjectId,
         query: &SourceQuery,
     ) -> Result<Vec<Row>, AdminError> {
-        let (viewer, confirmations) = (ctx.viewer(), self.confirmations(project).await?);
-        let checked: HashMap<(WorkspaceNo, &str), Option<Timestamp>> = match query.asks_for_checks() {
-            true => {
-                let confirmed = confirmations.visible_to(&viewer).into_values().flat_map(HashMap::into_values);
-                confirmed.map(|own| ((own.workspace_no, own.source_id.as_str()), own.at)).collect()
-            }
-            false => HashMap::new(),
+        let viewer = ctx.viewer();
+        let mut confirmed = match query.asks_for_checks() {
+            true => self.store.list_confirmations(project).await?,
+            false => Vec::new(),
         };
+        confirmed.retain(|own| viewer.sees(&own.audience));
+        // The latest of each source is the last one, and stays.
+        confirmed.sort_unstable_by_key(|own| own.seq);
+        let checked: HashMap<(WorkspaceNo, &str), Option<Timestamp>> =
+            confirmed.iter().map(|own| ((own.workspace_no, own.source_id.as_str()), own.at)).collect();
         let mut rows = Vec::new();
         let count = |place: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             if query.workspace.as_ref().is_some_and(|name| place.name != *name) {
@@ -164,7 +166,7 @@ impl Engine {
                 })
             }));
         };
-        self.each_workspace(project, &viewer, ctx.now, &confirmations, count).await?;
+        self.each_workspace(project, &viewer, ctx.now, count).await?;
         Ok(rows)
     }
 

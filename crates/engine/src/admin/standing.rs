@@ -97,7 +97,6 @@ impl Engine {
         ctx: &AdminContext,
         project: ProjectId,
     ) -> Result<(Vec<WorkspaceRow>, ProjectStanding), AdminError> {
-        let confirmed = self.confirmations(project).await?;
         let mut standing = ProjectStanding::default();
         let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             let mut own = Standing::default();
@@ -109,7 +108,7 @@ impl Engine {
                 standing.workspaces.insert(row.name.to_string(), own);
             }
         };
-        let rows = self.each_workspace(project, &ctx.viewer(), ctx.now, &confirmed, count).await?;
+        let rows = self.each_workspace(project, &ctx.viewer(), ctx.now, count).await?;
         Ok((rows, standing))
     }
 }

@@ -7,7 +7,6 @@ use mnemon_store::{Day, Usage};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::Confirmations;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageReport {
@@ -114,7 +113,7 @@ impl Engine {
     /// How many live records the caller can see.
     async fn count_records(&self, ctx: &AdminContext, project: ProjectId) -> Result<u64, AdminError> {
         let mut count = 0;
-        self.each_workspace(project, &ctx.viewer(), ctx.now, &Confirmations::unknown(), |_, records| {
+        self.each_workspace(project, &ctx.viewer(), ctx.now, |_, records| {
             count += records.count() as u64;
         })
         .await?;

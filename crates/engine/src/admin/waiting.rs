@@ -6,7 +6,7 @@ use mnemon_core::ProjectId;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::{Confirmations, Stood};
+use crate::standings::Stood;
 
 /// How much of each kind waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,7 +22,7 @@ impl Engine {
     pub async fn show_waiting(&self, ctx: &AdminContext, project: ProjectId) -> Result<Waiting, AdminError> {
         let own = self.readable_project(ctx, project).await?;
         let mut sources = 0;
-        self.each_workspace(own.id, &ctx.viewer(), ctx.now, &Confirmations::unknown(), |_, records| {
+        self.each_workspace(own.id, &ctx.viewer(), ctx.now, |_, records| {
             let stale = records.filter(Stood::is_stale);
             sources += stale.filter_map(|record| record.source_no()).collect::<HashSet<_>>().len() as u64;
         })

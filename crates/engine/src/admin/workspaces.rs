@@ -7,7 +7,7 @@ use super::records::moment_before;
 use super::standing::Standing;
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::standings::{Confirmations, Stood};
+use crate::standings::Stood;
 
 /// A workspace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Engine {
         let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
             seen += if row.name == *name { records.count() as u64 } else { 0 };
         };
-        let rows = self.each_workspace(project.id, &viewer, ctx.now, &Confirmations::unknown(), count).await?;
+        let rows = self.each_workspace(project.id, &viewer, ctx.now, count).await?;
         if !rows.iter().any(|row| row.name == *name && is_visible(row, &viewer)) {
             return Err(absent());
         }

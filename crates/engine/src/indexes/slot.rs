@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-use mnemon_core::{Audience, NewRecord, Record, Scope, Seq, Timestamp, Viewer, WorkspaceNo};
-use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, Similar, TimePhrase, WorkspaceIndex};
+use mnemon_core::{Audience, NewRecord, Record, Scope, Seq, Status, Timestamp, Viewer, WorkspaceNo};
+use mnemon_recall::{
+    Embedding, Explanation, Filter, Hit, Holding, Model, SearchRequest, Similar, TimePhrase, WorkspaceIndex,
+};
 use mnemon_store::{Change, Snapshot, SnapshotImage, Tail, Workspace};
 use parking_lot::RwLock;
 
@@ -19,6 +21,9 @@ pub(super) const INLINE_ROWS: usize = 64;
 /// How many saved records may wait for the ones before them. Saves that commit together are reported in any order. A
 /// record whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
 const PARKED_MAX: usize = 256;
+
+/// How often other tasks may run first before the log is read for what is missing.
+const YIELDS_MAX: usize = 4;
 
 /// A workspace's index. A workspace that was deleted and made again gets another one.
 pub(crate) struct Slot {
@@ -54,6 +59,16 @@ pub(crate) struct Asked<'a> {
     pub(crate) time: Option<&'a TimePhrase>,
     pub(crate) scope: Option<Scope>,
     pub(crate) filter: Filter<'a>,
+}
+
+/// The word for it.
+pub(crate) const fn status(holding: Holding) -> Status {
+    match holding {
+        Holding::Stale => Status::Stale,
+        Holding::Disputed => Status::Conflict,
+        Holding::Confirmed => Status::Verified,
+        Holding::Unconfirmed => Status::Unverified,
+    }
 }
 
 /// A saved record on its way into the index.
@@ -158,6 +173,15 @@ impl Slot {
         self.ask(asked, WorkspaceIndex::search)
     }
 
+    /// The same with their statuses, each at its place.
+    pub(crate) fn rank_and_judge(&self, asked: &Asked<'_>) -> (Vec<Hit>, Vec<Status>) {
+        self.ask(asked, |index, request| {
+            let hits = index.search(request);
+            let holding = index.holding(&hits, request.knows, request.now);
+            (hits, holding.into_iter().map(status).collect())
+        })
+    }
+
     fn ask<T>(&self, asked: &Asked<'_>, answer: impl FnOnce(&WorkspaceIndex, &SearchRequest<'_>) -> T) -> T {
         let state = self.state.read();
         let known = state.visible_to(asked.viewer, None);
@@ -194,6 +218,17 @@ impl Slot {
         let (record, embedding) = (saved.record.clone(), saved.embedding.clone());
         state.parked.insert(saved.seq.0, Parked { record, embedding });
         Offered::Parked
+    }
+
+    /// Where saved records wait for one before them, its own task is about to add it as a rule: letting that run first
+    /// costs less than reading the log.
+    pub(super) async fn wait_for_savers(&self, seq: Seq) {
+        for _ in 0..YIELDS_MAX {
+            if self.applied() >= seq || self.state.read().parked.is_empty() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Adds the waiting records whose turn has come.
@@ -233,7 +268,7 @@ impl Slot {
             }
         }
         for seen in &tail.sightings {
-            state.sight(&seen.source_id, seen.audience, seen.hash.as_deref(), seen.seq);
+            state.sight(seen);
         }
         state.ever = tail.audiences;
         let applied = state.add_parked(tail.upto.0);

@@ -7,7 +7,7 @@ use mnemon_core::{
     known_after_save,
 };
 use mnemon_recall::{AudienceNo, Days, Embedding, Model, NewDoc, WorkspaceIndex};
-use mnemon_store::Present;
+use mnemon_store::{Present, Sighting};
 
 use crate::when::day;
 
@@ -109,9 +109,12 @@ impl State {
         }
     }
 
-    pub(super) fn sight(&mut self, source_id: &str, audience: Audience, hash: Option<&str>, seq: Seq) {
-        let audience = self.number_of(audience);
-        self.index.sight(source_id, audience, hash, seq.0);
+    pub(super) fn sight(&mut self, seen: &Sighting) {
+        let audience = self.number_of(seen.audience);
+        self.index.sight(&seen.source_id, audience, seen.hash.as_deref(), seen.seq.0);
+        if let Some((hash, seq)) = &seen.confirmed {
+            self.index.confirm(&seen.source_id, audience, hash, seq.0);
+        }
     }
 
     /// None for everybody.

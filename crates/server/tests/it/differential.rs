@@ -1,6 +1,7 @@
 //! The same random calls to a service on SQLite and to one on PostgreSQL: every answer equal, byte for byte, order and
 //! scores included.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mnemon_core::Role;
@@ -81,6 +82,9 @@ struct Pair {
     departments: Vec<String>,
     records: Vec<String>,
     chance: Chance,
+    /// How many statuses were compared with those that storage tells, and which there were.
+    checked: usize,
+    statuses: BTreeSet<String>,
 }
 
 struct Call {
@@ -159,7 +163,15 @@ impl Pair {
         let (postgres, ..) = Side::start(TestStore::Postgres).await;
         assert_eq!(sqlite.keys, postgres.keys, "both count the same ids");
         assert_eq!(sqlite.organization.project, postgres.organization.project);
-        Self { sides: [sqlite, postgres], members, departments, records: Vec::new(), chance: Chance(seed) }
+        Self {
+            sides: [sqlite, postgres],
+            members,
+            departments,
+            records: Vec::new(),
+            chance: Chance(seed),
+            checked: 0,
+            statuses: BTreeSet::new(),
+        }
     }
 
     fn tool(&mut self, name: &str, arguments: Value) -> Call {
@@ -370,6 +382,26 @@ impl Pair {
         if let Some(id) = saved["result"]["structuredContent"]["id"].as_str() {
             self.records.push(id.to_owned());
         }
+        let found = saved["result"]["structuredContent"]["result"].as_array().cloned().unwrap_or_default();
+        if !found.is_empty() && self.chance.percent(40) {
+            self.check_statuses(call.key, &found).await;
+        }
+    }
+
+    /// A search takes statuses from the index, and the page of a record from storage: both say the same.
+    async fn check_statuses(&mut self, key: usize, found: &[Value]) {
+        for _ in 0..2 {
+            let record = self.chance.pick(found).clone();
+            let path = format!("/records/{}", record["id"].as_str().expect("an id"));
+            let show = Call { key, ..self.admin("GET", path, Value::Null) };
+            for side in &self.sides {
+                let shown = side.send(&show).await;
+                let detail: Value = serde_json::from_str(&shown.text).expect("JSON");
+                assert_eq!(detail["status"], record["status"], "{}: {record}", shown.text);
+            }
+            self.statuses.insert(record["status"].to_string());
+            self.checked += 1;
+        }
     }
 }
 
@@ -379,6 +411,7 @@ async fn run(seed: u64) {
         pair.play().await;
     }
     assert!(pair.records.len() > CALLS_PER_RUN / 5, "enough was saved to tell anything");
+    assert!(pair.checked > CALLS_PER_RUN / 10 && pair.statuses.len() == 4, "{} {:?}", pair.checked, pair.statuses);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -281,7 +281,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON change TO mnemon_app;
 
 -- What each audience knows of a source of a workspace. The row has its place in the log: a sighting that changes what is known
 -- takes a seq. Without a `known_hash` the source is gone, to `moved_to` if that was told. `handed_seq` is the place where the
--- row became somebody else's, or came along into another life of its workspace; 0 where that never happened.
+-- row became somebody else's, came along into another life of its workspace, or was confirmed as it was; 0 where none of it
+-- happened.
 CREATE TABLE source (
     project_id UUID NOT NULL,
     source_id TEXT COLLATE "C" NOT NULL,

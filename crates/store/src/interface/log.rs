@@ -135,7 +135,7 @@ impl Change {
     }
 }
 
-/// The newest hash of a source that an audience knows, or that the source is gone. Of the sightings open to a reader
+/// What an audience knows of a source: its newest hash or that it is gone, and what was confirmed. Of the sightings open to a reader
 /// the latest counts: records with another hash of that source are stale for this reader, and all of one that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
@@ -146,6 +146,8 @@ pub struct Sighting {
     pub hash: Option<String>,
     /// Its position in the log. A later sighting wins, across audiences too.
     pub seq: Seq,
+    /// The hash that was confirmed last, and its position; of the open ones the latest counts.
+    pub confirmed: Option<(String, Seq)>,
 }
 
 /// A live record, with what an index needs of it.
@@ -214,14 +216,16 @@ pub(crate) fn read_present<R: Row>(row: &R, first: usize, project: ProjectId) ->
     Ok(Present { seq, id, audience, fact_key, fact, embedding, updated_at })
 }
 
-/// Reads source_id, audience, known_seq and known_hash, from column `first` on.
+/// Reads source_id, audience, known_seq, known_hash, confirmed_seq and confirmed_hash, from column `first` on.
 pub(crate) fn read_sighting<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Sighting, StoreError> {
     let cells = Cells::new(row, "source", || project.to_string());
+    let confirmed_seq = Seq(cells.count(first + 4, "confirmed_seq")?);
     Ok(Sighting {
         source_id: cells.text(first, "source_id")?,
         audience: cells.audience(first + 1, "audience")?,
         seq: Seq(cells.count(first + 2, "known_seq")?),
         hash: cells.text_opt(first + 3, "known_hash")?,
+        confirmed: cells.text_opt(first + 5, "confirmed_hash")?.map(|hash| (hash, confirmed_seq)),
     })
 }
 

@@ -6,7 +6,7 @@ use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, 
 use super::log::find_workspace;
 use super::sources::{LIST, PARTS, read_part, split_by_news};
 use super::trail::{LOOKS, note_look, read_earlier_look};
-use super::{AdoptedSource, Look, Observation};
+use super::{AdoptedSource, Look, Observation, SourcePart};
 use crate::StoreError;
 use crate::rows::Cells;
 use crate::statement::{Cell, Statement, Transaction, Values, statement};
@@ -34,9 +34,12 @@ pub(crate) async fn observe<T: Transaction>(
         SELECT no
         FROM workspace
         WHERE project_id = $1 AND name = $3 AND deleted_at IS NULL";
+    // The hash and its rank are part of what indexes know, so a change of them has a place in the log: $7. Looking once
+    // more at what was confirmed has none.
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = $5, confirmed_by = $6
+        SET handed_seq = COALESCE($7, handed_seq), confirmed_seq = known_seq, confirmed_hash = known_hash,
+            confirmed_at = $5, confirmed_by = $6
         WHERE project_id = $1 AND source_id = $2 AND workspace_no = ANY($3) AND audience = $4
             AND known_hash IS NOT NULL";
     const UPSERT: &str = "
@@ -72,14 +75,15 @@ pub(crate) async fn observe<T: Transaction>(
         }
     }
     let (news, known) = split_by_news(workspaces, &parts, seen);
-    if !known.is_empty() {
-        let known = Cell::list(known);
-        tx.put(statement!(CONFIRM, project, source_id, known, Audience::Shared, look.at, look.by)).await?;
+    let (same, newly): (Vec<_>, Vec<_>) = known.into_iter().partition(|no| is_confirmed(&parts, *no));
+    let seq = if news.is_empty() && newly.is_empty() { None } else { Some(tx.take_seq(project)?) };
+    for (known, place) in [(same, None), (newly, seq)] {
+        if !known.is_empty() {
+            let known = Cell::list(known);
+            tx.put(statement!(CONFIRM, project, source_id, known, Audience::Shared, look.at, look.by, place)).await?;
+        }
     }
-    if news.is_empty() {
-        return Ok(None);
-    }
-    let seq = tx.take_seq(project)?;
+    let Some(seq) = seq else { return Ok(None) };
     let confirmed = seen.hash().map(|_| look);
     for no in news {
         let upsert = statement!(
@@ -99,6 +103,15 @@ pub(crate) async fn observe<T: Transaction>(
         tx.put(upsert).await?;
     }
     Ok(Some(seq))
+}
+
+/// Whether confirming what everybody knows of the source in a workspace changes nothing but when that was.
+fn is_confirmed(parts: &[SourcePart], no: WorkspaceNo) -> bool {
+    let shared = parts.iter().find(|part| part.workspace_no == no && part.audience == Audience::Shared);
+    shared.is_none_or(|SourcePart { state, .. }| {
+        let is_same = state.confirmed_hash == state.known_hash && state.confirmed_seq == state.known_seq;
+        is_same || state.known_hash.is_none()
+    })
 }
 
 pub(crate) async fn adopt<T: Transaction>(

@@ -57,7 +57,7 @@ pub trait Sources: Sql {
 
     /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it
     /// counts for each workspace that knows the source or has records from it, and for the default one. Takes a seq and
-    /// returns it if this is news to anybody (`is_news`).
+    /// returns it if this is news to anybody (`is_news`), or confirms what nobody had confirmed.
     async fn observe_source(
         &self,
         project: ProjectId,

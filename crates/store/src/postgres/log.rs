@@ -175,7 +175,8 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
     // learns of the record learns everything known about its source. What was handed over together shares a position,
     // and a piece has all of it or nothing.
     const SIGHTINGS: &str = "
-        SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
+        SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash, s.confirmed_seq,
+            s.confirmed_hash
         FROM source s
         WHERE s.project_id = $1 AND s.workspace_no = $2 AND GREATEST(s.known_seq, s.handed_seq) > $3
             AND (s.handed_seq > 0 OR NOT EXISTS (
@@ -187,7 +188,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         FETCH FIRST ($4) ROWS WITH TIES";
     // Everything known about the sources of those records.
     const KNOWN: &str = "
-        SELECT s.source_id, s.audience, s.known_seq, s.known_hash
+        SELECT s.source_id, s.audience, s.known_seq, s.known_hash, s.confirmed_seq, s.confirmed_hash
         FROM (
             SELECT r.source_id
             FROM (

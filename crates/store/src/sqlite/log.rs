@@ -245,7 +245,8 @@ fn sightings_within(
     rows_max: Option<usize>,
 ) -> Result<Vec<Place<What>>, StoreError> {
     const SELECT: &str = "
-        SELECT MAX(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
+        SELECT MAX(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash, s.confirmed_seq,
+            s.confirmed_hash
         FROM source s INDEXED BY source_place
         WHERE s.project_id = ?1 AND s.workspace_no = ?2 AND MAX(s.known_seq, s.handed_seq) > ?3
             AND (?5 IS NULL OR MAX(s.known_seq, s.handed_seq) <= ?5)
@@ -276,7 +277,7 @@ fn load_sightings(
     changes: &[Change],
 ) -> Result<Vec<Sighting>, StoreError> {
     const SELECT: &str = "
-        SELECT source_id, audience, known_seq, known_hash
+        SELECT source_id, audience, known_seq, known_hash, confirmed_seq, confirmed_hash
         FROM source
         WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3";
     let source_of = |change: &Change| match change {

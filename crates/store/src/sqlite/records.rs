@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ContentHash, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{
+    Audience, ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
 use rusqlite::Connection;
 
 use super::SqliteStore;
@@ -27,6 +29,17 @@ impl Records for SqliteStore {
         // Hashed here and not in the act: the callers have many threads, the writer has one.
         let content_hash = ContentHash::of(&given.record.fact.content);
         self.writer.write(move |tx| insert(tx, &given, content_hash)).await
+    }
+
+    async fn insert_with_standing(&self, given: Insert) -> Result<(Inserted, Option<Standing>), StoreError> {
+        let content_hash = ContentHash::of(&given.record.fact.content);
+        let act = move |tx: &mut Tx<'_>| {
+            let inserted = insert(tx, &given, content_hash)?;
+            // Read by the writer, whose cache has these pages: a reader's is outdated by this very commit.
+            let standing = standing_of_new(tx.conn, &given.record, &inserted)?;
+            Ok((inserted, standing))
+        };
+        self.writer.write(act).await
     }
 
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
@@ -102,6 +115,12 @@ fn load(conn: &Connection, project: ProjectId, seqs: &[Seq], damaged: &Damaged) 
     let mut bodies = Bodies::new(conn, project);
     let found = seqs.iter().map(|seq| damaged.leave_out(bodies.find_living(*seq)));
     found.filter_map(Result::transpose).collect()
+}
+
+fn standing_of_new(conn: &Connection, record: &NewRecord, inserted: &Inserted) -> Result<Option<Standing>, StoreError> {
+    let Inserted::New { workspace_no, .. } = inserted else { return Ok(None) };
+    let basis = Basis::of(*workspace_no, &record.fact_key, &record.fact);
+    find_standing(conn, record.project, &[basis]).map(Some)
 }
 
 /// By the index that finds duplicates: left to itself, SQLite walks through the whole project.
