@@ -239,13 +239,14 @@ CREATE INDEX record_workspace ON record (project_id, workspace_no, seq) WHERE fo
 CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_id IS NOT NULL AND forgotten_at IS NULL;
 -- Few records have an end.
 CREATE INDEX record_ending ON record (project_id, seq) WHERE valid_until IS NOT NULL AND forgotten_at IS NULL;
-CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHERE is_key_given AND forgotten_at IS NULL;
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
 -- What a record has taken the place of.
 CREATE INDEX record_superseded ON record (project_id, superseded_by) WHERE superseded_by IS NOT NULL;
--- The last one: where indexes look equally good, as they do while the table is young, the server takes the newest.
+-- The last ones, in this order: where indexes look equally good, as they do while the table is young, the server takes the
+-- newest that it may, and keeps the plan. A look-up by content may not take the one of keys.
 CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash) WHERE forgotten_at IS NULL;
+CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHERE is_key_given AND forgotten_at IS NULL;
 
 -- The planner keeps samples of what it counts, and nothing may keep a text longer than its record.
 ALTER TABLE record ALTER content SET STATISTICS 0, ALTER embedding SET STATISTICS 0;
