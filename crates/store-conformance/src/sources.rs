@@ -120,8 +120,8 @@ pub async fn a_saved_hash_is_known_to_its_audience(make: MakeEngine) {
     assert_eq!(list(&house, &["page"]).await, both, "a sighting outlives its record");
 }
 
-/// A sighting takes a place in the log where it changes what somebody knows, or confirms it for the first time, and only
-/// there.
+/// A sighting takes a place in the log where it changes what somebody knows, or confirms it for the first time, and
+/// only there.
 pub async fn a_sighting_that_says_nothing_new_takes_no_place(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -82,7 +82,7 @@ struct Pair {
     departments: Vec<String>,
     records: Vec<String>,
     chance: Chance,
-    /// How many statuses were compared with those that storage tells, and which there were.
+    /// How many statuses were compared with those from storage, and which there were.
     checked: usize,
     statuses: BTreeSet<String>,
 }

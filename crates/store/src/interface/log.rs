@@ -135,8 +135,9 @@ impl Change {
     }
 }
 
-/// What an audience knows of a source: its newest hash or that it is gone, and what was confirmed. Of the sightings open to a reader
-/// the latest counts: records with another hash of that source are stale for this reader, and all of one that is gone.
+/// What an audience knows of a source: its newest hash or that it is gone, and what was confirmed. Of the sightings
+/// open to a reader the latest counts: records with another hash of that source are stale for this reader, and all of
+/// one that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     pub source_id: String,
