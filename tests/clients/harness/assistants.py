@@ -114,7 +114,7 @@ def shares_its_file(report: Report, assistant: "Assistant") -> None:
     with report.story("Cline: keeps the agent beside what it adds itself, and the uninstall keeps that"):
         file = assistant.home / ".cline/data/settings/cline_mcp_settings.json"
         assistant.mnemon("agent", "install", "--client", "cline")
-        said = assistant.ask(["mcp", "install", "other", "--", "true"])
+        said = assistant.ask(["mcp", "install", "--yes", "other", "--", "true"])
         servers = json.loads(file.read_text())["mcpServers"]
         expect("mnemon" in servers and "other" in servers, f"{file} holds {servers}; it said {said}")
         assistant.mnemon("agent", "install", "--client", "cline", "--uninstall")
