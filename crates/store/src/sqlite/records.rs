@@ -117,10 +117,14 @@ fn load(conn: &Connection, project: ProjectId, seqs: &[Seq], damaged: &Damaged) 
     found.filter_map(Result::transpose).collect()
 }
 
+/// What cannot be read must not fail the save: its caller is left without a standing, and asks for itself.
 fn standing_of_new(conn: &Connection, record: &NewRecord, inserted: &Inserted) -> Result<Option<Standing>, StoreError> {
     let Inserted::New { workspace_no, .. } = inserted else { return Ok(None) };
     let basis = Basis::of(*workspace_no, &record.fact_key, &record.fact);
-    find_standing(conn, record.project, &[basis]).map(Some)
+    match find_standing(conn, record.project, &[basis]) {
+        Err(error @ StoreError::Away(_)) => Err(error),
+        standing => Ok(standing.ok()),
+    }
 }
 
 /// By the index that finds duplicates: left to itself, SQLite walks through the whole project.
