@@ -22,6 +22,20 @@ pub enum Holding {
     Unconfirmed,
 }
 
+impl Holding {
+    fn first(is_stale: bool, is_disputed: impl FnOnce() -> bool, is_confirmed: impl FnOnce() -> bool) -> Self {
+        if is_stale {
+            Self::Stale
+        } else if is_disputed() {
+            Self::Disputed
+        } else if is_confirmed() {
+            Self::Confirmed
+        } else {
+            Self::Unconfirmed
+        }
+    }
+}
+
 /// The records of a workspace that somebody sees, at one moment. Little is computed before it is asked for: most counts
 /// need a small part of what is known.
 pub struct Standings<'a> {
@@ -119,15 +133,9 @@ impl<'a> Standing<'a> {
 
     /// Whether it still holds.
     pub fn holding(self) -> Holding {
-        if self.is_stale() {
-            Holding::Stale
-        } else if self.is_disputed() {
-            Holding::Disputed
-        } else if self.truth().is_confirmed(self.slot, |audience| sees(self.all.sees, audience)) {
-            Holding::Confirmed
-        } else {
-            Holding::Unconfirmed
-        }
+        let knows = |audience| sees(self.all.sees, audience);
+        let is_confirmed = || self.truth().is_confirmed(self.slot, knows);
+        Holding::first(self.is_stale(), || self.is_disputed(), is_confirmed)
     }
 }
 
@@ -144,15 +152,8 @@ impl WorkspaceIndex {
     pub fn holding(&self, hits: &[Hit], knows: &dyn Fn(AudienceNo) -> bool, now: i64) -> Vec<Holding> {
         let (judge, is_seen) = (self.truth.judge(knows, now), self.records.sight(knows));
         let of = |slot| {
-            if judge.is_stale(slot) {
-                Holding::Stale
-            } else if judge.is_disputed(slot, &is_seen) {
-                Holding::Disputed
-            } else if self.truth.is_confirmed(slot, knows) {
-                Holding::Confirmed
-            } else {
-                Holding::Unconfirmed
-            }
+            let is_confirmed = || self.truth.is_confirmed(slot, knows);
+            Holding::first(judge.is_stale(slot), || judge.is_disputed(slot, &is_seen), is_confirmed)
         };
         // A hit is a record of this index; one that is not would have nothing known against it.
         hits.iter().map(|hit| self.records.find(hit.seq).map_or(Holding::Unconfirmed, of)).collect()
